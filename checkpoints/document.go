@@ -1,0 +1,144 @@
+package checkpoints
+
+// Version is the version of the document's format that this code writes; a
+// greater one is refused when read.
+const Version = 1
+
+// Document is the stored state of one vchannel: one JSON object, replaced as
+// a whole by compare-and-set, so that positions, segments and schemas can
+// never disagree.
+type Document struct {
+	Version   int    `json:"version"`
+	VChannel  string `json:"vchannel"`
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	TopicID   string `json:"topic_id"`
+	Epoch     int64  `json:"epoch"`
+	Owner     string `json:"owner"`    // drawn at random for each claim
+	Sequence  int64  `json:"sequence"` // of this epoch's attempts with new content
+
+	// ReadFrom is where reading begins after a restart; Seek is the smallest
+	// identity not persisted, else the end of the last pack handled.
+	ReadFrom Position `json:"read_from"`
+	Seek     Position `json:"seek_position"`
+
+	Collections map[int64]*Collection `json:"collections"`
+	Segments    map[int64]*Segment    `json:"segments"` // those without a manifest
+	Events      []Event               `json:"ddl,omitempty"` // DDL not yet stored as objects
+}
+
+// Collection is what the document keeps of one collection. Once dropped only
+// the IDs, the drop's position and the AutoEnds stay.
+type Collection struct {
+	Name         string               `json:"name,omitempty"`
+	Schema       []byte               `json:"schema,omitempty"` // serialized schemapb.CollectionSchema
+	SchemaOffset int64                `json:"schema_offset"`
+	LastDDL      int64                `json:"last_ddl"` // offset of the last DDL event applied; -1 if none
+	Dropped      *Drop                `json:"dropped,omitempty"`
+	Partitions   map[int64]*Partition `json:"partitions"` // -1: deletes for all partitions
+}
+
+// Partition holds AutoEnd: the largest End that any auto segment of this
+// partition ever had, per level. It never moves back and outlives segments.
+type Partition struct {
+	Name          string `json:"name,omitempty"`
+	AutoEnd       int64  `json:"auto_end"`
+	AutoEndDelete int64  `json:"auto_end_deletes"`
+	Dropped       *Drop  `json:"dropped,omitempty"`
+}
+
+// Drop is where and when something was dropped.
+type Drop struct {
+	Offset    int64  `json:"offset"`
+	Timestamp uint64 `json:"timestamp,string"` // hybrid
+}
+
+// Level of a segment, as Milvus numbers them.
+type Level int
+
+const (
+	L0 Level = 1 // deletes
+	L1 Level = 2 // rows
+)
+
+// State of a segment; it only grows.
+type State int
+
+const (
+	New     State = iota // met, nothing persisted
+	Normal               // some flush persisted, still open
+	Flushed              // sealed, last flush persisted, immutable
+	Dropped              // its collection or partition was dropped
+)
+
+// Segment is the state and persisted range of one segment: exactly its rows
+// with an identity in [Start, End) are in its logs.
+type Segment struct {
+	ID         int64    `json:"id,string"`
+	Collection int64    `json:"collection,string"`
+	Partition  int64    `json:"partition,string"`
+	Level      Level    `json:"level"`
+	Auto       bool     `json:"auto,omitempty"`
+	State      State    `json:"state"`
+	Start      Position `json:"start"`
+	End        Position `json:"end"`
+	Rows       int64    `json:"rows"`
+	Bytes      int64    `json:"bytes"` // of its files
+	FirstTime  int64    `json:"first_time"` // log time of its first and last row, Unix ms
+	LastTime   int64    `json:"last_time"`
+	Fields     []int64  `json:"fields,omitempty"` // field IDs of every flush, ascending; none for L0
+	Logs       []Log    `json:"logs,omitempty"`
+	Chunks     []string `json:"chunks,omitempty"` // log IDs that name folded chunks, oldest first
+}
+
+// Log is one flush of a segment: every field's file has the same log ID.
+type Log struct {
+	ID    string `json:"log"` // 18 digits
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+	MinTS uint64 `json:"min_ts,string"` // hybrid, of rows
+	MaxTS uint64 `json:"max_ts,string"`
+}
+
+// EventKind names a DDL event.
+type EventKind string
+
+const (
+	CreateCollection EventKind = "create_collection"
+	AlterCollection  EventKind = "alter_collection" // a schema change
+	DropCollection   EventKind = "drop_collection"
+	CreatePartition  EventKind = "create_partition"
+	DropPartition    EventKind = "drop_partition"
+)
+
+// Event is one DDL event, as the document carries it until it is stored as an
+// object of its own.
+type Event struct {
+	Kind       EventKind        `json:"kind"`
+	Offset     int64            `json:"offset"`
+	Timestamp  uint64           `json:"timestamp,string"` // hybrid
+	Collection int64            `json:"collection,string"`
+	Name       string           `json:"name,omitempty"` // of the collection or partition
+	Partition  int64            `json:"partition,string,omitempty"`
+	Partitions map[int64]string `json:"partitions,omitempty"` // created with the collection: ID to name, "" if unknown
+	Schema     []byte           `json:"schema,omitempty"`
+}
+
+// Change is what one cut does to the document. It enters the document when
+// the tracker releases the cut, in cut order, and is on no account visible
+// before.
+type Change struct {
+	Seek, ReadFrom Position
+	New            []Segment // met since the last cut: ID, place, Start, times
+	Flush          *Flush    // rows persisted or a segment sealed
+	Event          *Event    // DDL
+	Urgent         bool      // commit at once: nothing else is on its way
+}
+
+// Flush is the part of a Change that concerns one segment.
+type Flush struct {
+	Segment       Segment // ID, place, level, Start, End, times, Fields as of this cut; Logs unset
+	PartitionName string
+	Log           *Log // nil: no rows
+	Sealed        bool
+}

@@ -1,0 +1,177 @@
+package column
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Page is a run of rows of one column.
+type Page struct {
+	// Data holds the values that are not null, in PLAIN layout: fixed-width
+	// values little-endian back to back, others behind a 4-byte length.
+	Data  []byte
+	Rows  int
+	Valid []bool // one a row; nil if the page holds no null
+}
+
+// Column holds the values of one field in row order.
+type Column struct {
+	Field Field
+	Rows  int
+	Pages []Page
+}
+
+// New returns an empty column.
+func New(f Field) *Column { return &Column{Field: f} }
+
+// Bytes is the length of the values, Held the memory that the column keeps.
+func (c *Column) Bytes() (n int64) {
+	for i := range c.Pages {
+		n += int64(len(c.Pages[i].Data))
+	}
+	return n
+}
+
+// Held is the memory that the column keeps, in bytes.
+func (c *Column) Held() (n int64) {
+	for i := range c.Pages {
+		n += int64(cap(c.Pages[i].Data) + cap(c.Pages[i].Valid))
+	}
+	return n
+}
+
+// Free gives the pages back to the pool; the column is empty afterwards.
+func (c *Column) Free(p *Pool) {
+	for i := range c.Pages {
+		p.put(c.Pages[i].Data)
+	}
+	c.Pages, c.Rows = nil, 0
+}
+
+// grow returns the page that takes the next n bytes, all of one value or of
+// several that fit. It is the only place that decides about page sizes.
+func (c *Column) grow(p *Pool, n int) *Page {
+	if len(c.Pages) > 0 {
+		last := &c.Pages[len(c.Pages)-1]
+		need := len(last.Data) + n
+		if need <= cap(last.Data) {
+			return last
+		}
+		if need <= MaxPage {
+			bigger := p.get(need)
+			bigger = append(bigger, last.Data...)
+			p.put(last.Data)
+			last.Data = bigger
+			return last
+		}
+	}
+	first := n
+	if len(c.Pages) > 0 { // a column that filled a page will fill more
+		first = max(n, MaxPage)
+	}
+	c.Pages = append(c.Pages, Page{Data: p.get(first)})
+	return &c.Pages[len(c.Pages)-1]
+}
+
+// AppendFixed copies whole fixed-width values.
+func (c *Column) AppendFixed(p *Pool, raw []byte) {
+	width := c.Field.Width()
+	perPage := max(1, MaxPage/width) * width
+	for len(raw) > 0 {
+		n := len(raw)
+		if last := len(c.Pages) - 1; last >= 0 && len(c.Pages[last].Data)+width <= perPage {
+			n = min(n, perPage-len(c.Pages[last].Data))
+		}
+		n = min(n, perPage)
+		page := c.grow(p, n)
+		page.Data = append(page.Data, raw[:n]...)
+		c.added(page, n/width)
+		raw = raw[n:]
+	}
+}
+
+// AppendVarints copies packed varints as values of the column's width (1, 4
+// or 8 bytes). It returns how many there were and an error if the last one
+// is cut short; the column is then not to be used.
+func (c *Column) AppendVarints(p *Pool, packed []byte) (int, error) {
+	width, rows := c.Field.Width(), 0
+	for len(packed) > 0 {
+		// As many bytes as fit into the page at hand, at least one value.
+		n := MaxPage / width
+		if last := len(c.Pages) - 1; last >= 0 && len(c.Pages[last].Data)+width <= MaxPage {
+			n = (MaxPage - len(c.Pages[last].Data)) / width
+		}
+		n = min(n, countVarints(packed))
+		if n == 0 {
+			return rows, fmt.Errorf("field %d: truncated varint", c.Field.ID)
+		}
+		page := c.grow(p, n*width)
+		var err error
+		if page.Data, packed, err = appendVarints(page.Data, packed, n, width); err != nil {
+			return rows, fmt.Errorf("field %d: %w", c.Field.ID, err)
+		}
+		c.added(page, n)
+		rows += n
+	}
+	return rows, nil
+}
+
+func countVarints(packed []byte) (n int) {
+	for _, b := range packed {
+		n += int(b>>7) ^ 1
+	}
+	return n
+}
+
+func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte, error) {
+	for range n {
+		v, size := uint64(packed[0]), 1
+		if v >= 0x80 {
+			if v, size = binary.Uvarint(packed); size <= 0 {
+				return dst, packed, fmt.Errorf("varint of more than 64 bits")
+			}
+		}
+		packed = packed[size:]
+		switch width {
+		case 8:
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+		case 4:
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
+		default:
+			if v != 0 {
+				v = 1
+			}
+			dst = append(dst, byte(v))
+		}
+	}
+	return dst, packed, nil
+}
+
+// AppendBytes copies one value of variable width.
+func (c *Column) AppendBytes(p *Pool, v []byte) {
+	page := c.grow(p, 4+len(v))
+	page.Data = binary.LittleEndian.AppendUint32(page.Data, uint32(len(v)))
+	page.Data = append(page.Data, v...)
+	c.added(page, 1)
+}
+
+// AppendNull adds a row without a value.
+func (c *Column) AppendNull(p *Pool) {
+	page := c.grow(p, 0)
+	for len(page.Valid) < page.Rows {
+		page.Valid = append(page.Valid, true)
+	}
+	page.Valid = append(page.Valid, false)
+	page.Rows++
+	c.Rows++
+}
+
+func (c *Column) added(page *Page, rows int) {
+	if page.Valid != nil {
+		for range rows {
+			page.Valid = append(page.Valid, true)
+		}
+	}
+	page.Rows += rows
+	c.Rows += rows
+}

@@ -1,0 +1,125 @@
+// Package stages holds the pure steps of a flow and the values that walk
+// through them: *Raw -> *Pack -> *Cut. A stage is a method
+// Step(ctx, in) ([]out, error) without channels, goroutines, clocks or
+// loggers; ownership of a value passes with its pointer.
+package stages
+
+import (
+	"flowgraph/checkpoints"
+	"flowgraph/stages/column"
+	"flowgraph/stages/wire"
+)
+
+// Record is one Kafka record as the source hands it on. Value and Headers
+// are views into the fetched batch and live until the segment buffer has
+// copied what it needs.
+type Record struct {
+	Offset      int64
+	LeaderEpoch int32
+	Time        int64 // Kafka timestamp, Unix ms
+	Control     bool  // a transaction marker: it only moves the position
+	Key, Value  []byte
+	Headers     []wire.Header
+}
+
+// Signal is what a batch tells the segment buffer besides its records.
+type Signal int
+
+const (
+	Data  Signal = iota
+	Idle         // a poll brought nothing: time passes, positions stay
+	Drain        // the last element of a graceful stop: flush everything
+)
+
+// Raw is one poll's records of one vchannel, in offset order.
+type Raw struct {
+	Signal  Signal
+	Records []Record
+	Bytes   int64 // of the records, for the memory budget
+	Now     int64 // wall time, Unix ms
+	Free    int64 // bytes the buffer is asked to flush because memory is short
+}
+
+// Pack is a batch of consecutive messages with one start and one end, or one
+// event. A record, and a transaction, is never split over two packs.
+type Pack struct {
+	Signal     Signal
+	Start, End checkpoints.Position
+	// Hold is where reading must begin for this pack to be decoded the same
+	// way; HoldAfter is the same for a pack that begins at End.
+	Hold, HoldAfter checkpoints.Position
+	Messages        []Message
+	Event           *Event // set: Messages is empty
+	LogTime         int64  // Kafka timestamp of the newest record handled, Unix ms
+	Bytes           int64
+	Now             int64
+	Free            int64
+}
+
+// Route is where the position filter sends a message's rows.
+type Route int
+
+const (
+	Assigned Route = iota // to the segment that the message names
+	Auto                  // to the partition's auto segment
+	Rerouted              // the same, because the named segment is Flushed
+)
+
+// Message is one insert or delete of a pack, or a record that could not be
+// read. Rows of a message share one segment.
+type Message struct {
+	Identity checkpoints.Position // of its rows: its own record, or its transaction's commit
+	Record   Record
+	Insert   *wire.Insert // one of Insert, Delete, Bad, Event is set
+	Delete   *wire.Delete
+	Bad      string // why the record is a bad one
+	Event    *Event // only until the splitter has made it a pack of its own
+	Route    Route
+}
+
+// Event is a DDL or seal event in log order.
+type Event struct {
+	checkpoints.Event
+	Seal     *Seal
+	Position checkpoints.Position // of its record
+	End      checkpoints.Position // after it
+	Hold     checkpoints.Position // of a pack that begins at Position
+	After    checkpoints.Position // of a pack that begins at End
+	LogTime  int64
+}
+
+// Seal asks that open segments get no further row.
+type Seal struct {
+	Collection int64   // 0: all collections
+	Segments   []int64 // none: every open assigned segment of the collection
+}
+
+// BadRecord is a record on its way to quarantine.
+type BadRecord struct {
+	Record Record // owns its bytes
+	Reason string
+}
+
+// Cut is what the segment buffer takes at a pack's end: rows of one segment,
+// a seal, an event, quarantined records, or only the movement of the position.
+type Cut struct {
+	Seq     uint64 // 1, 2, 3, ... in cut order
+	Change  checkpoints.Change
+	LogID   string           // of its files; "" without rows
+	Columns []*column.Column // rows: RowID, Timestamp, then fields ascending. Deletes: key, timestamp
+	Reason  Reason           // "" without a segment
+	Bad     []BadRecord
+	Bytes   int64 // memory held by Columns and Bad
+}
+
+// Reason says why a segment was cut; it is the metric's label.
+type Reason string
+
+const (
+	BufferFull  Reason = "buffer_full"
+	BufferStale Reason = "buffer_stale"
+	Sealed      Reason = "sealed"
+	DroppedDDL  Reason = "dropped"
+	Memory      Reason = "memory"
+	Drained     Reason = "drain"
+)
