@@ -23,7 +23,7 @@ type Document struct {
 	Seek     Position `json:"seek_position"`
 
 	Collections map[int64]*Collection `json:"collections"`
-	Segments    map[int64]*Segment    `json:"segments"` // those without a manifest
+	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest
 	Events      []Event               `json:"ddl,omitempty"` // DDL not yet stored as objects
 }
 
@@ -83,7 +83,7 @@ type Segment struct {
 	Start      Position `json:"start"`
 	End        Position `json:"end"`
 	Rows       int64    `json:"rows"`
-	Bytes      int64    `json:"bytes"` // of its files
+	Bytes      int64    `json:"bytes"`      // of its files
 	FirstTime  int64    `json:"first_time"` // log time of its first and last row, Unix ms
 	LastTime   int64    `json:"last_time"`
 	Fields     []int64  `json:"fields,omitempty"` // field IDs of every flush, ascending; none for L0
