@@ -19,33 +19,25 @@ type Column struct {
 	Field Field
 	Rows  int
 	Pages []Page
+	bytes int64 // length of the values
+	held  int64 // memory of the pages
 }
 
 // New returns an empty column.
 func New(f Field) *Column { return &Column{Field: f} }
 
-// Bytes is the length of the values, Held the memory that the column keeps.
-func (c *Column) Bytes() (n int64) {
-	for i := range c.Pages {
-		n += int64(len(c.Pages[i].Data))
-	}
-	return n
-}
+// Bytes is the length of the values in PLAIN layout.
+func (c *Column) Bytes() int64 { return c.bytes }
 
 // Held is the memory that the column keeps, in bytes.
-func (c *Column) Held() (n int64) {
-	for i := range c.Pages {
-		n += int64(cap(c.Pages[i].Data) + cap(c.Pages[i].Valid))
-	}
-	return n
-}
+func (c *Column) Held() int64 { return c.held }
 
 // Free gives the pages back to the pool; the column is empty afterwards.
 func (c *Column) Free(p *Pool) {
 	for i := range c.Pages {
 		p.put(c.Pages[i].Data)
 	}
-	c.Pages, c.Rows = nil, 0
+	c.Pages, c.Rows, c.bytes, c.held = nil, 0, 0, 0
 }
 
 // grow returns the page that takes the next n bytes, all of one value or of
@@ -58,8 +50,8 @@ func (c *Column) grow(p *Pool, n int) *Page {
 			return last
 		}
 		if need <= MaxPage {
-			bigger := p.get(need)
-			bigger = append(bigger, last.Data...)
+			bigger := append(p.get(need), last.Data...)
+			c.held += int64(cap(bigger) - cap(last.Data))
 			p.put(last.Data)
 			last.Data = bigger
 			return last
@@ -70,6 +62,7 @@ func (c *Column) grow(p *Pool, n int) *Page {
 		first = max(n, MaxPage)
 	}
 	c.Pages = append(c.Pages, Page{Data: p.get(first)})
+	c.held += int64(cap(c.Pages[len(c.Pages)-1].Data))
 	return &c.Pages[len(c.Pages)-1]
 }
 
@@ -85,7 +78,7 @@ func (c *Column) AppendFixed(p *Pool, raw []byte) {
 		n = min(n, perPage)
 		page := c.grow(p, n)
 		page.Data = append(page.Data, raw[:n]...)
-		c.added(page, n/width)
+		c.added(page, n/width, n)
 		raw = raw[n:]
 	}
 }
@@ -101,7 +94,8 @@ func (c *Column) AppendVarints(p *Pool, packed []byte) (int, error) {
 		if last := len(c.Pages) - 1; last >= 0 && len(c.Pages[last].Data)+width <= MaxPage {
 			n = (MaxPage - len(c.Pages[last].Data)) / width
 		}
-		n = min(n, countVarints(packed))
+		values, _ := CountVarints(packed)
+		n = min(n, values)
 		if n == 0 {
 			return rows, fmt.Errorf("field %d: truncated varint", c.Field.ID)
 		}
@@ -110,17 +104,19 @@ func (c *Column) AppendVarints(p *Pool, packed []byte) (int, error) {
 		if page.Data, packed, err = appendVarints(page.Data, packed, n, width); err != nil {
 			return rows, fmt.Errorf("field %d: %w", c.Field.ID, err)
 		}
-		c.added(page, n)
+		c.added(page, n, n*width)
 		rows += n
 	}
 	return rows, nil
 }
 
-func countVarints(packed []byte) (n int) {
+// CountVarints is how many varints packed holds; whole is false if the last
+// one is cut short and so not counted.
+func CountVarints(packed []byte) (n int, whole bool) {
 	for _, b := range packed {
 		n += int(b>>7) ^ 1
 	}
-	return n
+	return n, len(packed) == 0 || packed[len(packed)-1] < 0x80
 }
 
 func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte, error) {
@@ -152,7 +148,7 @@ func (c *Column) AppendBytes(p *Pool, v []byte) {
 	page := c.grow(p, 4+len(v))
 	page.Data = binary.LittleEndian.AppendUint32(page.Data, uint32(len(v)))
 	page.Data = append(page.Data, v...)
-	c.added(page, 1)
+	c.added(page, 1, 4+len(v))
 }
 
 // AppendNull adds a row without a value.
@@ -166,7 +162,8 @@ func (c *Column) AppendNull(p *Pool) {
 	c.Rows++
 }
 
-func (c *Column) added(page *Page, rows int) {
+func (c *Column) added(page *Page, rows, bytes int) {
+	c.bytes += int64(bytes)
 	if page.Valid != nil {
 		for range rows {
 			page.Valid = append(page.Valid, true)
