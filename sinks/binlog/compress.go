@@ -1,0 +1,41 @@
+package binlog
+
+import (
+	"github.com/klauspost/compress/zstd"
+
+	"flowgraph/stages/column"
+)
+
+// worthwhile is the share of its size that a column may keep to be compressed
+// at all.
+const worthwhile = 0.90
+
+const (
+	probes    = 3        // pages of which a piece is tried
+	probeSize = 32 << 10 // bytes of it
+)
+
+func newZstd() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(column.MaxPage), zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false))
+}
+
+// chooseCodec tries pieces of the first, middle and last page: the codec is
+// the column's, and a vector column that does not shrink is stored as it is,
+// without being copied.
+func chooseCodec(w *workspace, c *column.Column) int32 {
+	if len(c.Pages) == 0 {
+		return codecRaw
+	}
+	before, after := 0, 0
+	for i := range min(probes, len(c.Pages)) {
+		page := c.Pages[i*(len(c.Pages)-1)/max(1, probes-1)].Data
+		page = page[:min(len(page), probeSize)]
+		w.compressed = w.zstd.EncodeAll(page, w.compressed[:0])
+		before, after = before+len(page), after+len(w.compressed)
+	}
+	if float64(after) > worthwhile*float64(before) {
+		return codecRaw
+	}
+	return codecZstd
+}

@@ -1,0 +1,81 @@
+package binlog
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"flowgraph/stages/column"
+)
+
+// Encoder writes binlogs. The zero value is ready; it is safe for concurrent
+// use and meant to be shared by all flows of a worker: it only holds pools,
+// since a compressor made anew for each page costs eight times the work.
+type Encoder struct {
+	workspaces   sync.Pool // *workspace
+	small, large sync.Pool // chunks of files
+}
+
+// workspace is what one Encode needs while it runs.
+type workspace struct {
+	zstd       *zstd.Encoder
+	plain      []byte // a page's bytes, where they are not the column's page
+	compressed []byte
+	thrift     compact
+}
+
+func (e *Encoder) workspace() (*workspace, error) {
+	if w, ok := e.workspaces.Get().(*workspace); ok {
+		return w, nil
+	}
+	z, err := newZstd()
+	if err != nil {
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	return &workspace{zstd: z}, nil
+}
+
+// maxScratch bounds what a workspace keeps after a page of one huge value.
+const maxScratch = 4 * column.MaxPage
+
+func (e *Encoder) release(w *workspace) {
+	if cap(w.plain) > maxScratch {
+		w.plain = nil
+	}
+	if cap(w.compressed) > maxScratch {
+		w.compressed = nil
+	}
+	e.workspaces.Put(w)
+}
+
+// Encode writes the insert log of one field. It fails with ErrUnsupported if
+// the type cannot be written, ErrCorrupt if the column does not hold together,
+// ErrTooLarge at 2 GiB; the column is only read and stays the caller's.
+func (e *Encoder) Encode(m Meta, c *column.Column) (*File, error) {
+	leaf, err := leafOf(c.Field)
+	if err != nil {
+		return nil, err
+	}
+	if n := c.Bytes(); n >= maxPayload {
+		return nil, fmt.Errorf("field %d: %w: %d bytes", c.Field.ID, ErrTooLarge, n)
+	}
+	w, err := e.workspace()
+	if err != nil {
+		return nil, err
+	}
+	defer e.release(w)
+
+	g := newGather(e)
+	g.file.Rows, g.file.Original = c.Rows, c.Bytes()
+	head := head{meta: m, field: c.Field.ID, kind: c.Field.Type, event: InsertEvent}
+	g.write(head.encode(fmt.Appendf(nil, `{"nullable":%t,"original_size":"%d"}`, c.Field.Nullable, g.file.Original)))
+	chunk := newChunk(g, w, "val", leaf, c.Field.Nullable)
+	chunk.codec = chooseCodec(w, c)
+	if err := chunk.column(c); err != nil {
+		g.file.Free()
+		return nil, fmt.Errorf("field %d: %w", c.Field.ID, err)
+	}
+	chunk.close()
+	return g.finish(head)
+}
