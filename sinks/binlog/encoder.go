@@ -21,6 +21,7 @@ type Encoder struct {
 type workspace struct {
 	zstd       *zstd.Encoder
 	plain      []byte // a page's bytes, where they are not the column's page
+	page       []byte // rendered deletes
 	compressed []byte
 	thrift     compact
 }
@@ -42,6 +43,9 @@ const maxScratch = 4 * column.MaxPage
 func (e *Encoder) release(w *workspace) {
 	if cap(w.plain) > maxScratch {
 		w.plain = nil
+	}
+	if cap(w.page) > maxScratch {
+		w.page = nil
 	}
 	if cap(w.compressed) > maxScratch {
 		w.compressed = nil
