@@ -38,6 +38,8 @@ type Bucket interface {
 type Object struct {
 	Parts [][]byte
 	Meta  map[string]string // user metadata, keys in lower case
+	// CRC32C of all parts (Castagnoli), if the writer already knows it.
+	CRC32C *uint32
 }
 
 // Size is the object's length in bytes.

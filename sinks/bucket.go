@@ -71,7 +71,7 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 	return &Bucket{
 		cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds,
 		close: t.CloseIdleConnections, log: log.With().Str("store", name).Logger(), hooks: hooks,
-		waits: &waits{store: name, calls: map[*wait]struct{}{}},
+		waits: &waits{store: name, calls: map[*waiter]struct{}{}},
 	}, nil
 }
 
@@ -88,11 +88,15 @@ func (b *Bucket) Waiting() Waiting { return b.waits.state() }
 // Remove deletes an object; an absent one is a success. It is not part of
 // checkpoints.Bucket: only the collection of unreferenced files may remove.
 func (b *Bucket) Remove(ctx context.Context, key string) error {
-	t := task{op: "remove", key: key, refusals: b.cfg.ReadRefusals}
+	t := &task{op: "remove", key: key, refusals: b.cfg.ReadRefusals, waits: forever}
 	_, err := retry(ctx, b, t, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, b.exchange(ctx, t.op, 0, func(ctx context.Context, _ *limit) (int64, error) {
-			return 0, b.client.RemoveObject(ctx, b.cfg.Bucket, b.prefix+key, minio.RemoveObjectOptions{})
-		})
+		return struct{}{}, b.remove(ctx, t)
 	})
 	return err
+}
+
+func (b *Bucket) remove(ctx context.Context, t *task) error {
+	return b.exchange(ctx, t, "remove", 0, func(ctx context.Context, _ *deadline) (int64, error) {
+		return 0, b.client.RemoveObject(ctx, b.cfg.Bucket, b.prefix+t.key, minio.RemoveObjectOptions{})
+	})
 }

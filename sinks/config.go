@@ -38,7 +38,7 @@ type BucketConfig struct {
 	Checksum   Checksum `yaml:"checksum"`
 
 	Connections  int `yaml:"connections"`   // kept open to the store when idle
-	ReadRefusals int `yaml:"read-refusals"` // tries of a refused get, stat or list
+	ReadRefusals int `yaml:"read-refusals"` // how often a refused get, stat or list is tried again
 	ProbeTries   int `yaml:"probe-tries"`   // tries of each step of the probe at start
 
 	// AttemptTimeout and AttemptRate limit one request: it may take the time

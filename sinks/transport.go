@@ -1,0 +1,127 @@
+package sinks
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// newTransport keeps many connections to the one host it talks to, and speaks
+// HTTP/1.1 only: one connection an upload is faster than many in one.
+func newTransport(cfg BucketConfig) (*http.Transport, error) {
+	t := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dial,
+		MaxIdleConns:        2 * cfg.Connections,
+		MaxIdleConnsPerHost: cfg.Connections,
+		IdleConnTimeout:     time.Minute,
+		TLSHandshakeTimeout: 10 * time.Second,
+		WriteBufferSize:     64 << 10,
+		ReadBufferSize:      32 << 10,
+		DisableCompression:  true, // or the sizes of objects would not be known
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	if cfg.CAFile == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca-file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("ca-file %s: no certificate in PEM form in it", cfg.CAFile)
+	}
+	t.TLSClientConfig.RootCAs = pool
+	return t, nil
+}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
+	c, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c}, nil
+}
+
+// conn writes bodies of ours from where they lie, many megabytes a system
+// call, instead of through the 32 KiB buffer of net/http.
+type conn struct{ net.Conn }
+
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if b, ok := l.R.(*body); ok && b.left() == l.N {
+			n, err := b.WriteTo(c.Conn)
+			l.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(struct{ io.Writer }{c.Conn}, r)
+}
+
+// Keys of what a call hands to its requests through the library.
+type (
+	payloadKey struct{}
+	listingKey struct{}
+)
+
+// listing follows the pages of one listing.
+type listing struct{ token string }
+
+var errRepeats = errors.New("the store repeats a page of the listing")
+
+// exchanger stands between the library and the wire for what the library does
+// not do: it puts our own body into uploads, finds errors in replies of status
+// 200, and ends listings that turn in circles.
+type exchanger struct{ next http.RoundTripper }
+
+func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
+	if l, ok := req.Context().Value(listingKey{}).(*listing); ok {
+		token := req.URL.Query().Get("continuation-token")
+		if token != "" && token == l.token {
+			return nil, &answer{code: "RepeatedToken", message: errRepeats.Error()}
+		}
+		l.token = token
+	}
+	p, ok := req.Context().Value(payloadKey{}).(*payload)
+	if !ok || req.Method != http.MethodPut {
+		return e.next.RoundTrip(req)
+	}
+	if req.Body != nil {
+		req = req.WithContext(req.Context()) // a request may not be changed
+		req.Body = p.open()
+		req.GetBody = func() (io.ReadCloser, error) { return p.open(), nil }
+	}
+	resp, err := e.next.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusOK && resp.ContentLength != 0 {
+		err = unmask(resp)
+	}
+	return resp, err
+}
+
+// unmask turns a reply of status 200 whose body is an error into one of status
+// 500: a store that began to answer before it was done has no other way.
+func unmask(resp *http.Response) error {
+	head, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(head, []byte("<Error>")) || bytes.Contains(head, []byte("<Error ")) {
+		resp.StatusCode, resp.Status = http.StatusInternalServerError, "500 error in a reply of status 200"
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(head))
+	return nil
+}

@@ -1,0 +1,98 @@
+package sinks
+
+import (
+	"sync"
+	"time"
+)
+
+// logEvery is how often a wait that goes on with the same reason is logged.
+const logEvery = 30 * time.Second
+
+// Waiting is the state of the calls that wait for the store; Calls is 0 while
+// it answers.
+type Waiting struct {
+	Store  string // endpoint and bucket
+	Calls  int
+	Since  time.Time // of the longest wait
+	Reason string    // the store's last answer, or why there was none
+}
+
+// waiter is one call that waits.
+type waiter struct{ since time.Time }
+
+type waits struct {
+	mu     sync.Mutex
+	store  string
+	calls  map[*waiter]struct{}
+	reason string
+	logged time.Time
+	code   string // of the last logged reason
+}
+
+func (w *waits) state() Waiting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stateLocked()
+}
+
+func (w *waits) stateLocked() Waiting {
+	s := Waiting{Store: w.store, Calls: len(w.calls)}
+	for c := range w.calls {
+		if s.Since.IsZero() || c.since.Before(s.Since) {
+			s.Since = c.since
+		}
+	}
+	if s.Calls > 0 {
+		s.Reason = w.reason
+	}
+	return s
+}
+
+// await notes that a call waits because of err; it returns the call's waiter,
+// to be given back with the next one and to resume.
+func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
+	now := time.Now()
+	b.waits.mu.Lock()
+	b.waits.reason = err.Error()
+	begins := w == nil
+	if begins {
+		w = &waiter{since: now}
+		b.waits.calls[w] = struct{}{}
+	}
+	// One line for all calls: a store that is down for hours must not fill the
+	// log, and a new reason must show at once.
+	log := code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery
+	if log {
+		b.waits.code, b.waits.logged = code(err), now
+	}
+	s := b.waits.stateLocked()
+	b.waits.mu.Unlock()
+	if log {
+		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", s.Calls).
+			Time("since", s.Since).Msg("the object store does not take or give; trying again")
+	}
+	if begins && b.hooks.Waiting != nil {
+		b.hooks.Waiting(s)
+	}
+	return w
+}
+
+// resume notes that a call ended, with or without success.
+func (b *Bucket) resume(w *waiter) {
+	if w == nil {
+		return
+	}
+	b.waits.mu.Lock()
+	delete(b.waits.calls, w)
+	s := b.waits.stateLocked()
+	if s.Calls == 0 {
+		b.waits.code = ""
+	}
+	b.waits.mu.Unlock()
+	if s.Calls == 0 {
+		b.log.Info().Dur("waited", time.Since(w.since)).Msg("no call waits for the object store any more")
+	}
+	if b.hooks.Waiting != nil {
+		b.hooks.Waiting(s)
+	}
+}
