@@ -1,0 +1,76 @@
+package devstack
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// BrokerConfig describes an embedded broker.
+type BrokerConfig struct {
+	Dir    string // where its log is kept; empty: in memory only
+	Listen string // host:port; port 0 or an empty string chooses a free one
+
+	Partitions        int           // of topics that a client creates by writing to them; 0: 1
+	MinSessionTimeout time.Duration // the shortest session of a group; 0: 100 ms
+	SyncWrites        bool          // every write reaches the disk before it is answered
+}
+
+// Broker is an embedded Kafka broker.
+type Broker struct {
+	cluster *kfake.Cluster
+	addr    string
+}
+
+// maxMessageBytes is as large as Milvus' brokers are set up for, with room.
+const maxMessageBytes = "16777216"
+
+// StartBroker starts a broker; it answers when StartBroker returns. Topics,
+// their IDs, offsets and the groups' commits are found again by a broker that
+// is started on the same directory.
+func StartBroker(cfg BrokerConfig) (*Broker, error) {
+	if cfg.MinSessionTimeout == 0 {
+		cfg.MinSessionTimeout = 100 * time.Millisecond
+	}
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, listenAddr(cfg.Listen)) }),
+		kfake.AllowAutoTopicCreation(),
+		kfake.DefaultNumPartitions(max(cfg.Partitions, 1)),
+		kfake.GroupMinSessionTimeout(cfg.MinSessionTimeout),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": maxMessageBytes}),
+	}
+	if cfg.Dir != "" {
+		if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+			return nil, fmt.Errorf("broker's directory: %w", err)
+		}
+		opts = append(opts, kfake.DataDir(cfg.Dir))
+	}
+	if cfg.SyncWrites {
+		opts = append(opts, kfake.SyncWrites())
+	}
+	c, err := kfake.NewCluster(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("start broker on %s: %w", listenAddr(cfg.Listen), err)
+	}
+	return &Broker{cluster: c, addr: c.ListenAddrs()[0]}, nil
+}
+
+// Addr is the broker's host:port.
+func (b *Broker) Addr() string { return b.addr }
+
+// Cluster gives tests the means to inject faults and to move the log's start.
+func (b *Broker) Cluster() *kfake.Cluster { return b.cluster }
+
+// Close stops the broker and writes what is left to its directory.
+func (b *Broker) Close() { b.cluster.Close() }
+
+func listenAddr(listen string) string {
+	if listen == "" {
+		return "127.0.0.1:0"
+	}
+	return listen
+}
