@@ -10,7 +10,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"flowgraph/stages/column"
@@ -85,7 +84,7 @@ func appendVector(dst []byte, f column.Field, v []byte) []byte {
 		case schemapb.DataType_FloatVector:
 			dst = appendFloat(dst, float64(math.Float32frombits(le.Uint32(v[i:]))), 32)
 		case schemapb.DataType_Float16Vector:
-			dst = appendFloat(dst, float64(float16.FromBits(le.Uint16(v[i:])).Float32()), 32)
+			dst = appendFloat(dst, half(le.Uint16(v[i:])), 32)
 		case schemapb.DataType_BFloat16Vector:
 			dst = appendFloat(dst, float64(math.Float32frombits(uint32(le.Uint16(v[i:]))<<16)), 32)
 		default:
@@ -93,6 +92,24 @@ func appendVector(dst []byte, f column.Field, v []byte) []byte {
 		}
 	}
 	return append(dst, ']')
+}
+
+// half is the value of an IEEE 754 binary16.
+func half(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&31), float64(bits&1023)
+	v := math.Ldexp(1024+fraction, exponent-25)
+	switch {
+	case exponent == 0:
+		v = math.Ldexp(fraction, -24)
+	case exponent == 31 && fraction == 0:
+		v = math.Inf(1)
+	case exponent == 31:
+		return math.NaN()
+	}
+	if bits>>15 == 1 {
+		return -v
+	}
+	return v
 }
 
 // appendSparse renders (uint32 index, float32 value) pairs.
