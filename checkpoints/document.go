@@ -32,8 +32,8 @@ type Document struct {
 type Collection struct {
 	Name         string               `json:"name,omitempty"`
 	Schema       []byte               `json:"schema,omitempty"` // serialized schemapb.CollectionSchema
-	SchemaOffset int64                `json:"schema_offset"`
-	LastDDL      int64                `json:"last_ddl"` // offset of the last DDL event applied; -1 if none
+	SchemaOffset int64                `json:"schema_offset"`    // of the event that gave it; -1: none did
+	LastDDL      int64                `json:"last_ddl"`         // offset of the last DDL event applied; -1 if none
 	Dropped      *Drop                `json:"dropped,omitempty"`
 	Partitions   map[int64]*Partition `json:"partitions"` // -1: deletes for all partitions
 }
@@ -86,7 +86,8 @@ type Segment struct {
 	Bytes      int64    `json:"bytes"`      // of its files
 	FirstTime  int64    `json:"first_time"` // log time of its first and last row, Unix ms
 	LastTime   int64    `json:"last_time"`
-	Fields     []int64  `json:"fields,omitempty"` // field IDs of every flush, ascending; none for L0
+	Fields     []int64  `json:"fields,omitempty"`   // field IDs of every flush, ascending; none for L0
+	PKField    int64    `json:"pk_field,omitempty"` // primary key, whose statistics every flush has; 0: none written
 	Logs       []Log    `json:"logs,omitempty"`
 	Chunks     []string `json:"chunks,omitempty"` // log IDs that name folded chunks, oldest first
 }

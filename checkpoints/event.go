@@ -1,0 +1,163 @@
+package checkpoints
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// event lets a DDL event enter the document. One at or below the last one of
+// its collection is a replay and changes nothing; so does one on something
+// that is dropped, since what is created again has a new ID.
+func (d *Document) event(e Event) error {
+	if err := e.check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrChange, err)
+	}
+	if old := d.Collections[e.Collection]; old != nil && e.Offset <= old.LastDDL {
+		return nil
+	}
+	c := d.collection(e.Collection)
+	c.LastDDL = e.Offset
+	if c.Dropped != nil {
+		return nil
+	}
+	switch e.Kind {
+	case CreateCollection, AlterCollection:
+		d.define(c, e)
+	case CreatePartition:
+		if p := c.Partitions[e.Partition]; p != nil && p.Dropped != nil {
+			return nil
+		}
+		d.partition(e.Collection, e.Partition, e.Name)
+	case DropPartition:
+		if p := c.Partitions[e.Partition]; p != nil && p.Dropped != nil {
+			return nil
+		}
+		d.dropPartition(&e)
+	case DropCollection:
+		d.dropCollection(c, &e)
+	}
+	d.Events = append(d.Events[:len(d.Events):len(d.Events)], e)
+	return nil
+}
+
+func (d *Document) define(c *Collection, e Event) {
+	if e.Name != "" {
+		c.Name = e.Name
+	}
+	if len(e.Schema) > 0 {
+		c.Schema, c.SchemaOffset = e.Schema, e.Offset
+	}
+	for id, name := range e.Partitions {
+		if p := c.Partitions[id]; p == nil {
+			c.Partitions[id] = &Partition{Name: name}
+		} else if name != "" && p.Dropped == nil {
+			named := *p
+			named.Name = name
+			c.Partitions[id] = &named
+		}
+	}
+}
+
+// dropPartition marks the partition and what is in it. The event takes along
+// what the document is going to forget.
+func (d *Document) dropPartition(e *Event) {
+	p := *d.partition(e.Collection, e.Partition, "")
+	if e.Name == "" {
+		e.Name = p.Name
+	}
+	p.Dropped = &Drop{Offset: e.Offset, Timestamp: e.Timestamp}
+	d.collection(e.Collection).Partitions[e.Partition] = &p
+	d.dropSegments(func(s *Segment) bool { return s.Collection == e.Collection && s.Partition == e.Partition })
+}
+
+func (d *Document) dropCollection(c *Collection, e *Event) {
+	if e.Name == "" {
+		e.Name = c.Name
+	}
+	if c.SchemaOffset < 0 {
+		e.Schema = c.Schema // no other event has it
+	}
+	for id, p := range c.Partitions {
+		if p.Name == "" {
+			continue
+		}
+		if e.Partitions == nil {
+			e.Partitions = map[int64]string{}
+		}
+		e.Partitions[id] = p.Name
+	}
+	c.Dropped = &Drop{Offset: e.Offset, Timestamp: e.Timestamp}
+	d.dropSegments(func(s *Segment) bool { return s.Collection == e.Collection })
+}
+
+func (d *Document) dropSegments(in func(*Segment) bool) {
+	for id, s := range d.Segments {
+		if s.State != Dropped && in(s) {
+			dropped := *s
+			dropped.State = Dropped
+			d.Segments[id] = &dropped
+		}
+	}
+}
+
+func (e *Event) check() error {
+	if err := checkOffset(e.Offset); err != nil {
+		return fmt.Errorf("DDL event: %w", err)
+	}
+	switch e.Kind {
+	case CreateCollection, AlterCollection, DropCollection, CreatePartition, DropPartition:
+		return nil
+	}
+	return fmt.Errorf("DDL event %q at offset %d: %w", e.Kind, e.Offset, ErrInvalid)
+}
+
+// eventFile is a DDL event as an object of its own.
+type eventFile struct {
+	Version  int    `json:"version"`
+	VChannel string `json:"vchannel"`
+	TopicID  string `json:"topic_id"`
+	Event    Event  `json:"event"`
+}
+
+// DecodeEvent reads a DDL event that was stored under key.
+func DecodeEvent(key string, data []byte) (*Event, error) {
+	var f eventFile
+	if err := decodeStrict(data, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	if err := f.Event.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	if f.Version != Version || EventKey(f.VChannel, f.TopicID, f.Event.Offset) != key {
+		return nil, fmt.Errorf("%s: holds version %d, offset %d of %s: %w", key, f.Version, f.Event.Offset, f.VChannel, ErrInvalid)
+	}
+	return &f.Event, nil
+}
+
+// putEvent stores a DDL event that d, a committed document, shows.
+func putEvent(ctx context.Context, b Bucket, d *Document, e Event, meta map[string]string) error {
+	key := EventKey(d.VChannel, d.TopicID, e.Offset)
+	data, err := json.Marshal(eventFile{Version, d.VChannel, d.TopicID, e})
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	_, err = b.Put(ctx, key, Object{Parts: [][]byte{data}, Meta: meta}, Condition{})
+	if !errors.Is(err, ErrConflict) {
+		return wrapPut(key, err)
+	}
+	stored, _, getErr := b.Get(ctx, key)
+	if getErr != nil {
+		return fmt.Errorf("get %s: %w", key, getErr)
+	}
+	have, decodeErr := DecodeEvent(key, stored)
+	if decodeErr != nil {
+		return decodeErr
+	}
+	if !reflect.DeepEqual(*have, e) {
+		return fmt.Errorf("put %s: it holds another event: %w", key, err)
+	}
+	return nil
+}

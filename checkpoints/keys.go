@@ -1,0 +1,121 @@
+package checkpoints
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// CompoundStats is the log ID of a sealed segment's stats object that holds
+// the statistics of all its flushes.
+const CompoundStats = "1"
+
+// Metadata that every object of a vchannel carries: a key does not tell whose
+// epoch it is, and garbage is told from an upload under way by its epoch.
+const (
+	MetaVChannel = "vchannel"
+	MetaEpoch    = "epoch"
+)
+
+// Meta is the user metadata of an object that vchannel wrote in epoch.
+func Meta(vchannel string, epoch int64) map[string]string {
+	return map[string]string{MetaVChannel: vchannel, MetaEpoch: strconv.FormatInt(epoch, 10)}
+}
+
+// VChannel names one ordered log: a Kafka topic's partition, and which
+// creation of the topic.
+type VChannel struct {
+	Topic     string
+	Partition int32
+	TopicID   string
+}
+
+// Name is <topic>-<partition>, as Kafka writes it.
+func (v VChannel) Name() string { return v.Topic + "-" + strconv.Itoa(int(v.Partition)) }
+
+// Keys are relative to the bucket's root path.
+
+// DocumentPrefix is where the documents of all vchannels lie.
+const DocumentPrefix = "checkpoints/"
+
+// DocumentKey is where a vchannel's document lies.
+func DocumentKey(vchannel string) string { return DocumentPrefix + vchannel + ".json" }
+
+// BornKey says that the vchannel once had a document.
+func BornKey(vchannel string) string { return DocumentPrefix + vchannel + ".born" }
+
+// ManifestKey is where a segment lies once it has left the document.
+func ManifestKey(collection, partition, segment int64) string {
+	return fmt.Sprintf("segments/%d/%d/%d.json", collection, partition, segment)
+}
+
+// ChunkKey is where log entries folded out of the document lie. The log ID is
+// a fresh one: a number counted per segment would be used again with other
+// content after a commit that never landed.
+func ChunkKey(collection, partition, segment int64, logID string) string {
+	return fmt.Sprintf("segments/%d/%d/%d.%s.json", collection, partition, segment, logID)
+}
+
+// EventPrefix is where the DDL events of one log lie, in offset order.
+func EventPrefix(vchannel, topicID string) string {
+	return fmt.Sprintf("ddl/%s/%s/", vchannel, topicID)
+}
+
+// EventKey is where one DDL event lies once it has left the document.
+func EventKey(vchannel, topicID string, offset int64) string {
+	return fmt.Sprintf("%s%020d.json", EventPrefix(vchannel, topicID), offset)
+}
+
+// QuarantinePrefix is where the bad records of one log lie, in offset order.
+func QuarantinePrefix(vchannel, topicID string) string {
+	return fmt.Sprintf("quarantine/%s/%s/", vchannel, topicID)
+}
+
+// QuarantineKey is where one bad record lies. The topic ID keeps the records
+// of a re-created topic apart.
+func QuarantineKey(vchannel, topicID string, offset int64) string {
+	return fmt.Sprintf("%s%020d.json", QuarantinePrefix(vchannel, topicID), offset)
+}
+
+// InsertLogKey is the binlog of one field of one flush.
+func InsertLogKey(collection, partition, segment, field int64, logID string) string {
+	return fmt.Sprintf("insert_log/%d/%d/%d/%d/%s", collection, partition, segment, field, logID)
+}
+
+// DeltaLogKey is the delete log of one flush.
+func DeltaLogKey(collection, partition, segment int64, logID string) string {
+	return fmt.Sprintf("delta_log/%d/%d/%d/%s", collection, partition, segment, logID)
+}
+
+// StatsLogKey is the key statistics of one flush, or with CompoundStats of
+// the whole segment.
+func StatsLogKey(collection, partition, segment, pkField int64, logID string) string {
+	return fmt.Sprintf("stats_log/%d/%d/%d/%d/%s", collection, partition, segment, pkField, logID)
+}
+
+// DataKeys lists the objects of one flush of the segment: for rows a binlog a
+// field, ascending, and the key statistics; for deletes one delta log.
+func (s *Segment) DataKeys(logID string) []string {
+	if s.Level == L0 {
+		return []string{DeltaLogKey(s.Collection, s.Partition, s.ID, logID)}
+	}
+	keys := make([]string, 0, len(s.Fields)+1)
+	for _, f := range s.Fields {
+		keys = append(keys, InsertLogKey(s.Collection, s.Partition, s.ID, f, logID))
+	}
+	if s.PKField != 0 {
+		keys = append(keys, StatsLogKey(s.Collection, s.Partition, s.ID, s.PKField, logID))
+	}
+	return keys
+}
+
+// ManifestKey is where the segment lies once it has left the document.
+func (s *Segment) ManifestKey() string { return ManifestKey(s.Collection, s.Partition, s.ID) }
+
+// ChunkKeys lists the objects of the segment's folded log entries.
+func (s *Segment) ChunkKeys() []string {
+	keys := make([]string, 0, len(s.Chunks))
+	for _, c := range s.Chunks {
+		keys = append(keys, ChunkKey(s.Collection, s.Partition, s.ID, c))
+	}
+	return keys
+}

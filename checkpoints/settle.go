@@ -1,0 +1,170 @@
+package checkpoints
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// settlers is how many manifests and DDL events are stored at a time.
+const settlers = 16
+
+// settleLoop gives what a committed document shows as final objects of its
+// own, after every commit.
+func (t *Tracker) settleLoop(ctx context.Context) error {
+	for {
+		if _, err := t.settle(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.settled:
+		}
+	}
+}
+
+// settle stores manifests and DDL events and lets their entries leave with
+// the next commit. It returns how many left.
+//
+// Only a committed document may be believed here: a manifest of a seal whose
+// commit is then lost would be read beside what the next life writes for the
+// same rows.
+func (t *Tracker) settle(ctx context.Context) (int, error) {
+	d, segments, events := t.final()
+	meta := t.store.Meta()
+	n := len(segments) + len(events)
+	err := parallel(ctx, settlers, n, func(ctx context.Context, i int) error {
+		if i >= len(segments) {
+			e := events[i-len(segments)]
+			if err := putEvent(ctx, t.store.bucket, d, e, meta); err != nil {
+				return err
+			}
+			t.forget(e)
+			return nil
+		}
+		s := segments[i]
+		if !s.unknownToAll() {
+			if err := putManifest(ctx, t.store.bucket, NewManifest(d, s), meta); err != nil {
+				return err
+			}
+		}
+		t.leave(s.ID)
+		return nil
+	})
+	if err != nil {
+		return 0, t.giveUp(ctx, err)
+	}
+	return n, nil
+}
+
+// final lists what the last committed document shows as final and the
+// released one still holds.
+func (t *Tracker) final() (*Document, []*Segment, []Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed != nil {
+		return t.stored, nil, nil
+	}
+	var segments []*Segment
+	for id, s := range t.stored.Segments {
+		if s.State >= Flushed && t.doc.Segments[id] != nil {
+			segments = append(segments, s)
+		}
+	}
+	slices.SortFunc(segments, func(a, b *Segment) int { return cmp.Compare(a.ID, b.ID) })
+	var events []Event
+	for _, e := range t.stored.Events {
+		if slices.ContainsFunc(t.doc.Events, func(o Event) bool { return o.Offset == e.Offset }) {
+			events = append(events, e)
+		}
+	}
+	return t.stored, segments, events
+}
+
+// unknownToAll: nobody needs to learn later that the segment is final. Rows
+// do not name an auto segment; and of an assigned one that was dropped before
+// any cut nothing was decided. An assigned one sealed empty has a manifest:
+// its End says which of its rows went elsewhere.
+func (s *Segment) unknownToAll() bool {
+	return s.Rows == 0 && (s.Auto || s.neverCut())
+}
+
+func (t *Tracker) leave(segment int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.doc.Segments, segment)
+	t.want(leaving)
+}
+
+func (t *Tracker) forget(e Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doc.forget(e)
+	t.want(leaving)
+}
+
+// forget takes an event that is stored out of the document, and with the last
+// one of its collection what the document need not know of dropped things:
+// their events have it.
+func (d *Document) forget(e Event) {
+	d.Events = slices.DeleteFunc(slices.Clone(d.Events), func(o Event) bool { return o.Offset == e.Offset })
+	if slices.ContainsFunc(d.Events, func(o Event) bool { return o.Collection == e.Collection }) {
+		return
+	}
+	c := d.collection(e.Collection)
+	if c.Dropped != nil {
+		c.Name, c.Schema = "", nil
+	}
+	for id, p := range c.Partitions {
+		if p.Name != "" && (c.Dropped != nil || p.Dropped != nil) {
+			bare := *p
+			bare.Name = ""
+			c.Partitions[id] = &bare
+		}
+	}
+}
+
+// giveUp notes an error after which nothing more may be written. The end of
+// the context is none: Flush may still come.
+func (t *Tracker) giveUp(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ErrFenced) {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fail(err)
+	return err
+}
+
+// Flush stores what was acknowledged without a gap when it was called, moves
+// what is final to objects of its own and stores the document without it. It
+// returns nil once the first is done, whether or not ctx lets it finish the
+// rest; what is left is done by the next start. It may be called while Run
+// runs, or after ctx ended Run.
+func (t *Tracker) Flush(ctx context.Context) error {
+	if err := t.commit(ctx); err != nil {
+		return err
+	}
+	for {
+		n, err := t.settle(ctx)
+		if err == nil && n > 0 {
+			err = t.commit(ctx)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil && !errors.Is(err, ErrFenced):
+			return nil
+		case err != nil:
+			return err
+		case n == 0:
+			return t.failure()
+		}
+	}
+}
+
+func (t *Tracker) failure() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}

@@ -1,0 +1,184 @@
+package checkpoints
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Options are a tracker's intervals and limits; see DefaultOptions.
+type Options struct {
+	MinInterval      time.Duration // between commits with flushes or events
+	PositionInterval time.Duration // between commits that only move the position
+	MaxWait          time.Duration // for a change, whatever documents cost
+	FoldAbove        int           // document size in bytes from which log entries are folded into chunks
+	// Committed is called after each commit, from the goroutine that made it.
+	Committed func(Commit)
+}
+
+// Commit is what a stored document says about positions.
+type Commit struct {
+	Seek, ReadFrom Position
+	Sequence       int64
+	Bytes          int64 // of the document
+}
+
+// DefaultOptions returns what a worker uses.
+func DefaultOptions() Options {
+	return Options{
+		MinInterval:      200 * time.Millisecond,
+		PositionInterval: 10 * time.Second,
+		MaxWait:          60 * time.Second,
+		FoldAbove:        1 << 20,
+	}
+}
+
+// Tracker turns acknowledgments into commits: changes enter the document in
+// cut order, whatever the order of their acks, so that no position passes an
+// unfinished flush; what a committed document shows as final moves to objects
+// of its own. All methods are safe for concurrent use; nothing runs but what
+// its callers run.
+type Tracker struct {
+	store *Store
+	names *Names
+	pace  *Pace
+	opts  Options
+
+	wake    chan struct{} // to Run: a change was released, or the tracker failed
+	settled chan struct{} // to the settler: a commit was made
+	turn    chan struct{} // held by the one commit in flight
+
+	mu      sync.Mutex
+	doc     *Document         // released changes; its segments are never changed in place
+	stored  *Document         // the last one committed
+	waiting map[uint64]Change // acked, not released: a cut before is unfinished
+	next    uint64            // sequence to release next
+	need    need
+	since   time.Time // release of the oldest uncommitted change
+	last    Commit
+	lastAt  time.Time
+	flight  time.Time // start of the commit in flight
+	failed  error
+}
+
+// NewTracker continues from the document that a claim returned.
+func NewTracker(store *Store, doc *Document, pace *Pace, opts Options) *Tracker {
+	own := *doc
+	own.Collections, own.Segments = maps.Clone(doc.Collections), maps.Clone(doc.Segments)
+	return &Tracker{
+		store: store, names: store.Names(), pace: pace, opts: opts,
+		wake: make(chan struct{}, 1), settled: make(chan struct{}, 1), turn: make(chan struct{}, 1),
+		doc: &own, stored: doc, waiting: map[uint64]Change{}, next: 1,
+		last: Commit{Seek: doc.Seek, ReadFrom: doc.ReadFrom},
+	}
+}
+
+// Ack hands over the change of the cut with this sequence (1, 2, 3, ...) once
+// everything that it refers to is stored. The tracker owns the change then. A
+// change that contradicts the document ends Run with ErrChange.
+func (t *Tracker) Ack(seq uint64, c Change) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed != nil {
+		return
+	}
+	if _, twice := t.waiting[seq]; twice || seq < t.next {
+		t.fail(fmt.Errorf("cut %d of %s acknowledged twice: %w", seq, t.doc.VChannel, ErrChange))
+		return
+	}
+	t.waiting[seq] = c
+	for {
+		c, ok := t.waiting[t.next]
+		if !ok {
+			return
+		}
+		delete(t.waiting, t.next)
+		if err := t.release(c); err != nil {
+			t.fail(fmt.Errorf("cut %d of %s: %w", t.next, t.doc.VChannel, err))
+			return
+		}
+		t.next++
+	}
+}
+
+// release lets one change enter the document.
+func (t *Tracker) release(c Change) error {
+	if err := t.doc.Apply(c); err != nil {
+		return err
+	}
+	if c.Flush != nil && c.Flush.Log != nil {
+		t.pace.Flushed(c.Flush.Log.Bytes)
+	}
+	t.want(needOf(c))
+	return nil
+}
+
+// want notes that the document changed. The lock is held.
+func (t *Tracker) want(n need) {
+	if t.need == clean {
+		t.since = time.Now()
+	}
+	t.need = max(t.need, n)
+	signal(t.wake)
+}
+
+// fail ends the tracker: nothing more is written. The lock is held.
+func (t *Tracker) fail(err error) {
+	if t.failed == nil {
+		t.failed = err
+	}
+	signal(t.wake)
+}
+
+// signal wakes a loop that looks at everything when it wakes; one signal
+// waiting is enough.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Status is a snapshot for metrics and health.
+type Status struct {
+	Seek, ReadFrom Position  // of the last commit
+	Released       Position  // seek position of the released document
+	Next           uint64    // the cut that everything after it waits for
+	Waiting        int       // cuts acknowledged behind it
+	LastCommit     time.Time // zero: none since the claim
+	CommitSince    time.Time // start of the commit in flight; zero: none
+	DirtySince     time.Time // release of the oldest uncommitted change; zero: none
+	Segments       int       // in the released document
+	DocumentBytes  int64     // of the last commit
+}
+
+// Status returns the tracker's state.
+func (t *Tracker) Status() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Status{
+		Seek: t.last.Seek, ReadFrom: t.last.ReadFrom, Released: t.doc.Seek,
+		Next: t.next, Waiting: len(t.waiting),
+		LastCommit: t.lastAt, CommitSince: t.flight,
+		Segments: len(t.doc.Segments), DocumentBytes: t.last.Bytes,
+	}
+	if t.need != clean {
+		s.DirtySince = t.since
+	}
+	return s
+}
+
+// Run commits what is released, at the tracker's pace, until ctx ends or
+// nothing may be written any more; it returns the cause. The last commit is
+// Flush's.
+func (t *Tracker) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var settler sync.WaitGroup
+	settler.Go(func() { cancel(t.settleLoop(ctx)) })
+	cancel(t.commitLoop(ctx))
+	settler.Wait()
+	return context.Cause(ctx)
+}
