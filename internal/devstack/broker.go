@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -44,10 +45,15 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		kfake.BrokerConfigs(map[string]string{"message.max.bytes": maxMessageBytes}),
 	}
 	if cfg.Dir != "" {
-		if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+		// Absolute, because the embedded bucket moves the working directory.
+		dir, err := filepath.Abs(cfg.Dir)
+		if err != nil {
 			return nil, fmt.Errorf("broker's directory: %w", err)
 		}
-		opts = append(opts, kfake.DataDir(cfg.Dir))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("broker's directory: %w", err)
+		}
+		opts = append(opts, kfake.DataDir(dir))
 	}
 	if cfg.SyncWrites {
 		opts = append(opts, kfake.SyncWrites())

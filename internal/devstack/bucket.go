@@ -49,9 +49,20 @@ type Store struct {
 const maxCopy = 5 << 30
 
 // StartBucket starts the store, makes its bucket and returns when it answers.
-// Only one can run in a process at a time. It ends with ctx or with Close.
+// It ends with ctx or with Close. Only one can run in a process at a time, and
+// until Close the process' working directory is Dir: the store's code needs
+// that, so whoever opens files meanwhile must use absolute paths.
 func StartBucket(ctx context.Context, cfg BucketConfig) (*Store, error) {
 	cfg = cfg.withDefaults()
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("bucket's directory: %w", err)
+	}
+	cfg.Dir = dir
+	before, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("working directory: %w", err)
+	}
 	if err := os.MkdirAll(filepath.Join(cfg.Dir, cfg.Bucket), 0o755); err != nil {
 		return nil, fmt.Errorf("bucket's directory: %w", err)
 	}
@@ -62,13 +73,14 @@ func StartBucket(ctx context.Context, cfg BucketConfig) (*Store, error) {
 	addr, err := freeAddr(cfg.Listen)
 	if err != nil {
 		backend.Shutdown()
-		return nil, fmt.Errorf("start object store: %w", err)
+		return nil, errors.Join(fmt.Errorf("start object store: %w", err), os.Chdir(before))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Store{cfg: cfg, addr: addr, cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
-		s.err = embedgw.RunVersityGW(ctx, backend, gateway(cfg, addr))
+		err := embedgw.RunVersityGW(ctx, backend, gateway(cfg, addr))
+		s.err = errors.Join(err, os.Chdir(before))
 	}()
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start object store on %s: %w", addr, err), s.Close())
@@ -83,7 +95,7 @@ func openBackend(cfg BucketConfig) (*posix.Posix, error) {
 	opts := posix.PosixOpts{CopyObjectThreshold: maxCopy, ValidateBucketNames: true}
 	var store meta.MetadataStorer = meta.XattrMeta{}
 	if cfg.Sidecar || (meta.XattrMeta{}).Test(cfg.Dir) != nil {
-		beside := filepath.Clean(cfg.Dir) + ".metadata"
+		beside := filepath.Join(filepath.Dir(cfg.Dir), "."+filepath.Base(cfg.Dir)+"-metadata")
 		if err := os.MkdirAll(beside, 0o755); err != nil {
 			return nil, fmt.Errorf("object store's metadata: %w", err)
 		}

@@ -120,6 +120,10 @@ func TestSecondStoreInOneProcessIsAnErrorNotAHang(t *testing.T) {
 }
 
 func TestStoreEndsWithItsContext(t *testing.T) {
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := devstack.StartBucket(ctx, devstack.BucketConfig{Dir: t.TempDir()})
 	if err != nil {
@@ -128,6 +132,9 @@ func TestStoreEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if after, err := os.Getwd(); err != nil || after != before {
+		t.Errorf("working directory %s, was %s (%v)", after, before, err)
 	}
 	// Its address is free again.
 	startBucket(t, devstack.BucketConfig{Dir: t.TempDir(), Listen: s.Addr()})
