@@ -6,8 +6,11 @@ import (
 	"flowgraph/stages/column"
 )
 
-// worthwhile is the share of its size that a column may keep to be compressed
-// at all.
+// worthwhile is the share of its size down to which a column must shrink to be
+// compressed. Measured on 64 MiB against a memcpy of 24 GB/s: gaussian float
+// vectors stored raw 12 GB/s; with their literals entropy-coded, as arrow does
+// at zstd 3, 0.94 GB/s for 8 % less. Vectors of small integers shrink to 27 %
+// at 0.3 GB/s. So raw unless a tenth is saved.
 const worthwhile = 0.90
 
 const (
@@ -15,8 +18,11 @@ const (
 	probeSize = 32 << 10 // bytes of it
 )
 
+// newZstd uses the fastest level: on row IDs, random and repeated strings,
+// integer vectors and rendered deletes it gives 0.97 to 1.12 of the default
+// level's size at up to twice its speed. Pages are no larger than the window.
 func newZstd() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(column.MaxPage), zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false))
 }
 
