@@ -21,6 +21,10 @@ var (
 	// ErrBackwards: a commit would lower what is stored. It is a bug, found
 	// before the put.
 	ErrBackwards = errors.New("commit would move back")
+	// ErrForward: a rewind does not skip.
+	ErrForward = errors.New("a rewind cannot go forward")
+	// ErrSameLog: there is no new log to accept.
+	ErrSameLog = errors.New("the topic is the same as before")
 	// ErrChange: a change contradicts the document it enters. It is a bug,
 	// found before it is stored.
 	ErrChange = errors.New("change contradicts the document")

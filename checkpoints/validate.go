@@ -123,6 +123,8 @@ func (d *Document) checkSegment(id int64, s *Segment) error {
 func (s *Segment) check() error {
 	logged := len(s.Logs)+len(s.Chunks) > 0
 	switch {
+	case s.ID <= 0:
+		return fmt.Errorf("segment ID %d: %w", s.ID, ErrInvalid)
 	case s.Level != L0 && s.Level != L1:
 		return fmt.Errorf("level %d: %w", s.Level, ErrInvalid)
 	case s.State < New || s.State > Dropped:
@@ -143,10 +145,24 @@ func (s *Segment) check() error {
 			return err
 		}
 	}
-	if !s.neverCut() && s.End.Offset < s.Start.Offset {
-		return fmt.Errorf("end %d is below start %d: %w", s.End.Offset, s.Start.Offset, ErrInvalid)
+	if err := s.checkRange(); err != nil {
+		return err
 	}
 	return s.checkEntries()
+}
+
+// checkRange wants [Start, End) to hold what is persisted. Only a segment
+// that was dropped before any cut is final without an End.
+func (s *Segment) checkRange() error {
+	switch {
+	case s.State == New || s.State == Dropped && s.neverCut() && s.Rows == 0:
+		return nil
+	case s.neverCut():
+		return fmt.Errorf("state %d without an end: %w", s.State, ErrInvalid)
+	case s.End.Offset < s.Start.Offset || s.Rows > 0 && s.End.Offset == s.Start.Offset:
+		return fmt.Errorf("%d rows, end %d is below start %d: %w", s.Rows, s.End.Offset, s.Start.Offset, ErrInvalid)
+	}
+	return nil
 }
 
 func (s *Segment) checkEntries() error {

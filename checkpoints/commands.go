@@ -1,0 +1,109 @@
+package checkpoints
+
+import (
+	"context"
+	"fmt"
+)
+
+// Rewind claims the vchannel and moves its positions back to one that a
+// document held or to the log's beginning; the flow that owned it is fenced.
+// Nothing doubles, since Ends, AutoEnds and manifests stay. An offset between
+// such positions may lie inside a transaction: the caller answers for it.
+func Rewind(ctx context.Context, b Bucket, v VChannel, to Position) (*Document, error) {
+	_, d, err := claim(ctx, b, v, to.Offset, func(d *Document) error {
+		if err := sameLog(d, v); err != nil {
+			return err
+		}
+		if to.Offset > d.ReadFrom.Offset {
+			return fmt.Errorf("rewind %s to %d: it reads from %d: %w", d.VChannel, to.Offset, d.ReadFrom.Offset, ErrForward)
+		}
+		d.ReadFrom, d.Seek = to, to
+		return nil
+	})
+	return d, err
+}
+
+// AcceptLog takes the vchannel's topic, created anew, as the log to go on
+// with: what the old log left open is sealed and moves to manifests under the
+// old topic's ID, and the new log is read from begin, its first offset. It
+// may be repeated after an error.
+func AcceptLog(ctx context.Context, b Bucket, v VChannel, begin int64) (*Document, error) {
+	old, d, err := claim(ctx, b, v, begin, func(d *Document) error {
+		if d.TopicID == v.TopicID {
+			return fmt.Errorf("%s is stored for topic ID %s already: %w", d.VChannel, v.TopicID, ErrSameLog)
+		}
+		d.sealAll()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := settleAll(ctx, b, d, old.Meta()); err != nil {
+		return nil, err
+	}
+	_, d, err = claim(ctx, b, v, begin, func(d *Document) error {
+		if d.Owner != old.owner {
+			return fmt.Errorf("accept the log of %s: %w", d.VChannel, ErrFenced)
+		}
+		d.beginLog(v.TopicID, begin)
+		return nil
+	})
+	return d, err
+}
+
+// sealAll closes what is open. Rows between an End and the old log's end are
+// gone with that log.
+func (d *Document) sealAll() {
+	for id, s := range d.Segments {
+		switch s.State {
+		case New:
+			delete(d.Segments, id)
+		case Normal:
+			sealed := *s
+			sealed.State = Flushed
+			d.Segments[id] = &sealed
+		}
+	}
+}
+
+// settleAll stores everything that d, a committed document without open
+// segments, holds as objects of its own.
+func settleAll(ctx context.Context, b Bucket, d *Document, meta map[string]string) error {
+	for _, s := range d.Segments {
+		if s.unknownToAll() {
+			continue
+		}
+		if err := putManifest(ctx, b, NewManifest(d, s), meta); err != nil {
+			return err
+		}
+	}
+	for _, e := range d.Events {
+		if err := putEvent(ctx, b, d, e, meta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginLog makes the document that of another log. Offsets of the old one say
+// nothing about it: AutoEnds would drop its rows unread, and a drop is of the
+// old log too. Names and schemas of what lives on are kept.
+func (d *Document) beginLog(topicID string, begin int64) {
+	d.TopicID = topicID
+	d.Segments, d.Events = map[int64]*Segment{}, nil
+	d.ReadFrom = Position{Offset: begin, LeaderEpoch: -1}
+	d.Seek = d.ReadFrom
+	for id, old := range d.Collections {
+		if old.Dropped != nil {
+			delete(d.Collections, id)
+			continue
+		}
+		c := Collection{Name: old.Name, Schema: old.Schema, SchemaOffset: -1, LastDDL: -1, Partitions: map[int64]*Partition{}}
+		for pid, p := range old.Partitions {
+			if p.Dropped == nil {
+				c.Partitions[pid] = &Partition{Name: p.Name}
+			}
+		}
+		d.Collections[id] = &c
+	}
+}
