@@ -1,0 +1,108 @@
+// Package cli is the command line: one thin file a subcommand, and the
+// configuration by flags, environment and a file, in this order of precedence.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Process is what a command sees of the process it runs in.
+type Process struct {
+	Args    []string // without the program's name
+	Environ []string // NAME=value
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// Stop ends when the process is asked to end: drain. Kill ends when it is
+	// asked again: leave everything. Kill's end is Stop's too.
+	Stop, Kill context.Context
+}
+
+// Globals are the flags of every command.
+type Globals struct {
+	Config      string           `help:"YAML file with settings by the names of the flags without the dashes; or FLOWGRAPH_CONFIG." placeholder:"FILE" group:"General"`
+	PrintConfig bool             `help:"Print the effective configuration as YAML, with secrets hidden, and end." group:"General"`
+	Log         LogFlags         `embed:""`
+	Version     kong.VersionFlag `help:"Print the version and end." group:"General"`
+}
+
+// commands is the command line. Adding a subcommand is a line here and a file.
+type commands struct {
+	Globals
+
+	Run    RunCommand    `cmd:"" help:"Turn Kafka topics into segments of binlogs in a bucket, exactly once."`
+	Dev    DevCommand    `cmd:"" help:"Serve an embedded Kafka and an embedded bucket until stopped."`
+	Demo   DemoCommand   `cmd:"" help:"See it work: replay recorded Milvus traffic, kill the worker, check the bucket."`
+	Record RecordCommand `cmd:"" help:"Write topics to a file."`
+	Replay ReplayCommand `cmd:"" help:"Produce a recording to Kafka."`
+}
+
+// Main parses the command line and runs the command. It has told the user
+// about an error when it returns it; ExitCode turns it into the exit code.
+func Main(p Process) error {
+	err := dispatch(&p)
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintf(p.Stderr, "flowgraph: %v\n", err)
+	if errors.Is(err, ErrUsage) {
+		fmt.Fprintf(p.Stderr, "Run \"flowgraph --help\" or \"flowgraph COMMAND --help\" for what is allowed.\n")
+	}
+	return err
+}
+
+func dispatch(p *Process) error {
+	var c commands
+	answered := false // --help and --version have printed what was asked for
+	parser, err := newParser(&c, p, func(int) { answered = true })
+	if err != nil {
+		return err
+	}
+	ctx, err := parser.Parse(p.Args)
+	if answered {
+		return nil
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if c.PrintConfig {
+		return printConfig(p.Stdout, ctx)
+	}
+	return ctx.Run(p, newLogger(p.Stderr, c.Log))
+}
+
+func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("flowgraph"),
+		kong.Description("Turns a Kafka log of Milvus messages into immutable segments of binlogs in a bucket, exactly once."+
+			" Every flag can also be set in the environment, --s3-endpoint as FLOWGRAPH_S3_ENDPOINT,"+
+			" a secret as the name of a file that holds it in FLOWGRAPH_S3_SECRET_KEY_FILE, or in the file of --config."),
+		kong.Vars{"version": version()},
+		kong.Writers(p.Stdout, p.Stderr),
+		kong.Exit(exit),
+		kong.Resolvers(newSettings(p.Environ)),
+		kong.ValueFormatter(helpText),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+	)
+}
+
+// version is what the go command stamped into the binary.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := []string{info.Main.Version}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || (s.Key == "vcs.modified" && s.Value == "true") {
+			v = append(v, s.Key[len("vcs."):]+" "+s.Value)
+		}
+	}
+	return "flowgraph " + strings.Join(v, ", ")
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fileValue is one value of the configuration file.
+type fileValue struct{ text, place string }
+
+// readConfigFile reads a flat YAML mapping of settings. Lists are joined by
+// commas. Errors name the file, the line and, for an unknown key, the nearest
+// known one; they never repeat a value.
+func readConfigFile(path string, known []string) (map[string]fileValue, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	defer f.Close()
+	var doc yaml.Node
+	d := yaml.NewDecoder(f)
+	if err := d.Decode(&doc); err != nil {
+		if err == io.EOF {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := d.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, fmt.Errorf("%s: more than one YAML document", path)
+	}
+	root := doc.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return nil, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s: not a mapping of settings, as in \"group: flowgraph\"", path)
+	}
+	values := map[string]fileValue{}
+	for i := 0; i < len(root.Content); i += 2 {
+		key, node := root.Content[i], root.Content[i+1]
+		place := fmt.Sprintf("%s line %d", path, key.Line)
+		if !slices.Contains(known, key.Value) {
+			return nil, fmt.Errorf("%s: unknown key %q%s", place, key.Value, suggestion(key.Value, known))
+		}
+		if _, twice := values[key.Value]; twice {
+			return nil, fmt.Errorf("%s: key %q stands twice", place, key.Value)
+		}
+		text, err := flatten(node)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q %w", place, key.Value, err)
+		}
+		values[key.Value] = fileValue{text, place}
+	}
+	return values, nil
+}
+
+func flatten(node *yaml.Node) (string, error) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
+		return "", errNoValue
+	case node.Kind == yaml.ScalarNode:
+		return node.Value, nil
+	case node.Kind == yaml.SequenceNode:
+		var parts []string
+		for _, item := range node.Content {
+			if item.Kind != yaml.ScalarNode {
+				return "", errors.New("holds a list of something else than values")
+			}
+			parts = append(parts, item.Value)
+		}
+		return strings.Join(parts, ","), nil
+	}
+	return "", errors.New("is a value or a list of values, not a mapping")
+}

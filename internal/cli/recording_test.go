@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+
+	"flowgraph/internal/cli"
+	"flowgraph/internal/devstack"
+)
+
+func broker(t *testing.T) string {
+	t.Helper()
+	b, err := devstack.StartBroker(devstack.BrokerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b.Addr()
+}
+
+func gunzip(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(z); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+func TestAReplayedTopicRecordsAsTheSameFile(t *testing.T) {
+	addr := broker(t)
+	source := "../../testdata/recordings/ddl/records.jsonl.gz"
+	if r := flowgraph(t, nil, "replay", source, "--brokers", addr); r.code != 0 || !strings.Contains(r.out, "into 2 topics: ") {
+		t.Fatalf("%s%s", r.out, r.err)
+	}
+	r := flowgraph(t, nil, "replay", source, "--brokers", addr)
+	if r.code != cli.ExitFailed || !strings.Contains(r.err, "not empty") || !strings.Contains(r.err, "--append") {
+		t.Errorf("replayed twice: %d %s", r.code, r.err)
+	}
+	// Topic after topic is the order of the file.
+	var again []byte
+	for _, topics := range []string{"by-dev-rootcoord-dml_0:0", "/.*_1/"} {
+		copied := filepath.Join(t.TempDir(), "copy.gz")
+		if r := flowgraph(t, nil, "record", "--brokers", addr, "--topics", topics, "-o", copied); r.code != 0 {
+			t.Fatal(r.err)
+		}
+		again = append(again, gunzip(t, copied)...)
+	}
+	if !bytes.Equal(again, gunzip(t, source)) {
+		t.Error("the recording of the replayed topics is not the recording that was replayed")
+	}
+}
+
+func TestRecordingToStandardOutputIsNothingButRecords(t *testing.T) {
+	addr := broker(t)
+	source := "../../testdata/recordings/upsert/records.jsonl.gz"
+	if r := flowgraph(t, nil, "replay", source, "--brokers", addr); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	r := flowgraph(t, nil, "record", "--brokers", addr, "--topics", "/.*/", "-o", "-")
+	if got, want := strings.Count(r.out, "\n"), bytes.Count(gunzip(t, source), []byte("\n")); r.code != 0 || got != want {
+		t.Errorf("%d lines, want %d: %s", got, want, r.err)
+	}
+}
+
+func TestAFailedRecordingLeavesNoFile(t *testing.T) {
+	addr := broker(t)
+	dir := t.TempDir()
+	for topics, want := range map[string]string{
+		"missing": "topic missing does not exist", "/no.*/": "no topic matches", "missing:0": "missing-0",
+	} {
+		r := flowgraph(t, nil, "record", "--brokers", addr, "--topics", topics, "-o", filepath.Join(dir, "r.gz"))
+		if r.code != cli.ExitFailed || !strings.Contains(r.err, want) {
+			t.Errorf("%s: %d %s", topics, r.code, r.err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%d files left", len(left))
+	}
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"flowgraph/internal/recording"
+)
+
+// ReplayCommand produces a recording to Kafka.
+type ReplayCommand struct {
+	File string `arg:"" help:"Recording: JSON lines, compressed when the name ends in .gz or .zst."`
+	BrokerFlags
+	Append bool    `help:"Replay into topics that hold records already." group:"Replay"`
+	Rate   float64 `help:"Records a second over all partitions; 0 for as fast as it goes." default:"0" placeholder:"RECORDS" group:"Replay"`
+}
+
+// Validate refuses a rate that means nothing.
+func (c *ReplayCommand) Validate() error {
+	if c.Rate < 0 || math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) {
+		return errors.New("--rate must be a number of records a second, 0 for as fast as it goes")
+	}
+	return c.BrokerFlags.Validate()
+}
+
+// Run replays and tells how much it was. Topics, partitions, order, keys,
+// values, headers and timestamps are kept; offsets are the broker's.
+func (c *ReplayCommand) Run(p *Process) error {
+	told := newProgress(p.Stderr)
+	s, err := recording.Replay(p.Kill, p.Stop, c.File, recording.ReplayOptions{
+		Append: c.Append, Rate: c.Rate, Progress: told.at, Client: c.Client(),
+	})
+	told.end()
+	if errors.Is(err, recording.ErrNotEmpty) {
+		return fmt.Errorf("%w (--append)", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, "replayed %s into %d topics: %s\n", c.File, len(s.Partitions), told.summary(s.Records, s.Bytes))
+	return err
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// RunConfig is the worker's configuration. The help texts are also the
+// README's table, see ConfigTable.
+type RunConfig struct {
+	KafkaFlags
+	Group          string   `help:"Consumer group. Workers of one group share the partitions; not used with topic:partition." default:"flowgraph" placeholder:"NAME" group:"Kafka"`
+	InstanceID     string   `help:"Name of this worker in the group that stays the same over restarts, so that a restart does not rebalance. Must differ between workers." placeholder:"NAME" group:"Kafka"`
+	SessionTimeout Duration `help:"Silence after which the group gives a worker's partitions to others." default:"10s" placeholder:"TIME" group:"Kafka"`
+
+	S3Flags
+
+	Listen      Address  `help:"Address of metrics, health and readiness; empty for none." default:"127.0.0.1:9090" placeholder:"HOST:PORT" group:"Worker"`
+	UntilEnd    bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
+	GracePeriod Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
+
+	MemoryBudget     Size     `help:"Bytes that may be fetched, buffered and uploading together; 0 is half of the container's or machine's memory." default:"0" placeholder:"SIZE" group:"Flushing"`
+	FlushBytes       Size     `help:"A segment's buffered rows are written when they reach this size." default:"64MiB" placeholder:"SIZE" group:"Flushing"`
+	FlushDeleteBytes Size     `help:"A segment's buffered deletes are written when they reach this size." default:"16MiB" placeholder:"SIZE" group:"Flushing"`
+	FlushAge         Duration `help:"A row is written at latest this long after it was read." default:"10m" placeholder:"TIME" group:"Flushing"`
+
+	SegmentBytes  Size     `help:"Size at which a segment whose ID Milvus did not choose is sealed." default:"1GiB" placeholder:"SIZE" group:"Sealing"`
+	SegmentAge    Duration `help:"Age at which a segment whose ID Milvus did not choose is sealed." default:"24h" placeholder:"TIME" group:"Sealing"`
+	IdleSeal      Duration `help:"A segment is sealed when the log brought it no row for this long." default:"24h" placeholder:"TIME" group:"Sealing"`
+	SuccessorSeal Duration `help:"The same once its partition has a newer segment." default:"10m" placeholder:"TIME" group:"Sealing"`
+
+	OnBadRecord string `help:"What happens to a record that cannot be read: ${enum}. Quarantine keeps it in the bucket and goes on; stop stops its partition." enum:"quarantine,stop" default:"quarantine" placeholder:"ACTION" group:"Failures"`
+	OnGap       string `help:"What happens when records were deleted from the log before they were read: ${enum}. Stop stops the partition; continue goes on behind the gap." enum:"stop,continue" default:"stop" placeholder:"ACTION" group:"Failures"`
+	SchemaFile  string `help:"JSON file with schemas of collections whose creation is no longer in the log." placeholder:"FILE" group:"Failures"`
+}
+
+// Validate refuses settings that contradict each other or could not work.
+func (c RunConfig) Validate() error {
+	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate()); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		flag  string
+		value Duration
+		least time.Duration
+	}{
+		{"--session-timeout", c.SessionTimeout, 100 * time.Millisecond},
+		{"--grace-period", c.GracePeriod, time.Second},
+		{"--flush-age", c.FlushAge, time.Millisecond},
+		{"--segment-age", c.SegmentAge, time.Millisecond},
+		{"--idle-seal", c.IdleSeal, time.Millisecond},
+		{"--successor-seal", c.SuccessorSeal, time.Millisecond},
+	} {
+		if time.Duration(d.value) < d.least {
+			return fmt.Errorf("%s %s is too short: it must be at least %s", d.flag, d.value, d.least)
+		}
+	}
+	if c.Group == "" && c.Topics.Partitions() == nil {
+		return errors.New("--group is empty: only an explicit list of topic:partition is read without a group")
+	}
+	if err := c.validateSizes(); err != nil {
+		return err
+	}
+	return c.validateSchemaFile()
+}
+
+func (c RunConfig) validateSizes() error {
+	for _, s := range []struct {
+		flag  string
+		value Size
+	}{
+		{"--flush-bytes", c.FlushBytes}, {"--flush-delete-bytes", c.FlushDeleteBytes}, {"--segment-bytes", c.SegmentBytes},
+	} {
+		if s.value < 1 {
+			return fmt.Errorf("%s must be larger than 0: %s", s.flag, sizeSentence)
+		}
+		// Every flush would come from the budget and the setting would do nothing.
+		if c.MemoryBudget > 0 && s.value > c.MemoryBudget && s.flag != "--segment-bytes" {
+			return fmt.Errorf("%s %s is more than --memory-budget %s: lower it, or it would never be reached", s.flag, s.value, c.MemoryBudget)
+		}
+	}
+	return nil
+}
+
+func (c RunConfig) validateSchemaFile() error {
+	if c.SchemaFile == "" {
+		return nil
+	}
+	if _, err := os.Stat(c.SchemaFile); err != nil {
+		return fmt.Errorf("--schema-file: %w", err)
+	}
+	return nil
+}

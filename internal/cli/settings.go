@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+const envPrefix = "FLOWGRAPH_"
+
+// settings resolves what the command line leaves open: first from the
+// environment, then from the file of --config.
+type settings struct {
+	env  map[string]string // variables that begin with FLOWGRAPH_
+	file map[string]fileValue
+	read bool
+}
+
+// origin is a value and the words that say where it comes from.
+type origin struct{ value, from string }
+
+func newSettings(environ []string) *settings {
+	s := &settings{env: map[string]string{}}
+	for _, e := range environ {
+		if name, value, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, envPrefix) {
+			s.env[name] = value
+		}
+	}
+	return s
+}
+
+// Validate refuses names in environment and file that mean nothing, so that a
+// misspelt setting is not silently without effect.
+func (s *settings) Validate(app *kong.Application) error {
+	var known []string
+	secret := map[string]bool{}
+	for _, f := range allFlags(app.Node) {
+		known = append(known, envName(f.Name))
+		if isSecret(f) {
+			secret[envName(f.Name)+"_FILE"] = true
+		}
+	}
+	for _, name := range sortedKeys(s.env) {
+		if !slices.Contains(known, name) && !secret[name] && !isServiceLink(name) {
+			return fmt.Errorf("environment variable %s is unknown%s", name, suggestion(name, known))
+		}
+	}
+	return nil
+}
+
+// isServiceLink tells the variables that Kubernetes sets in every container
+// beside a service called flowgraph or flowgraph-something.
+func isServiceLink(name string) bool {
+	return regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.*)?)?)$`).MatchString(name)
+}
+
+// Resolve returns the value of a flag that the command line does not give, nil
+// where it is given nowhere.
+func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !isSetting(flag) {
+		return nil, nil
+	}
+	if err := s.readFile(ctx); err != nil {
+		return nil, err
+	}
+	o, ok, err := s.lookup(flag)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if err := check(flag, o); err != nil {
+		return nil, err
+	}
+	return o.value, nil
+}
+
+func (s *settings) lookup(flag *kong.Flag) (origin, bool, error) {
+	name := envName(flag.Name)
+	value, ok := s.env[name]
+	if path, filed := s.env[name+"_FILE"]; filed && isSecret(flag) {
+		if ok {
+			return origin{}, false, fmt.Errorf("%s and %s_FILE are both set: keep one", name, name)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return origin{}, false, fmt.Errorf("%s_FILE: %w", name, err)
+		}
+		return origin{strings.TrimRight(string(text), "\r\n"), name + "_FILE"}, true, nil
+	}
+	if ok {
+		return origin{value, "environment variable " + name}, true, nil
+	}
+	if v, ok := s.file[flag.Name]; ok {
+		return origin{v.text, v.place}, true, nil
+	}
+	return origin{}, false, nil
+}
+
+// readFile reads the file of --config once, or of FLOWGRAPH_CONFIG.
+func (s *settings) readFile(ctx *kong.Context) error {
+	if s.read {
+		return nil
+	}
+	s.read = true
+	path := s.env[envName("config")]
+	for _, f := range allFlags(ctx.Model.Node) {
+		if f.Name != "config" {
+			continue
+		}
+		if given, _ := ctx.FlagValue(f).(string); given != "" {
+			path = given
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	values, err := readConfigFile(path, settingNames(ctx.Model))
+	s.file = values
+	return err
+}
+
+// check decodes a value for the sake of an error that says where it stands.
+func check(flag *kong.Flag, o origin) error {
+	var scratch = newValue(flag)
+	scan := kong.Scan().PushTyped(o.value, kong.FlagValueToken)
+	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, scratch); err != nil {
+		return fmt.Errorf("%s: %w", o.from, err)
+	}
+	return nil
+}
+
+// isSetting tells the flags that may stand in the file and the environment.
+func isSetting(f *kong.Flag) bool {
+	return !slices.Contains([]string{"help", "version", "config", "print-config"}, f.Name)
+}
+
+func settingNames(app *kong.Application) []string {
+	var names []string
+	for _, f := range allFlags(app.Node) {
+		if isSetting(f) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// allFlags are the flags of every command, each once by name: one file may
+// serve several commands, which take from it what they know.
+func allFlags(node *kong.Node) []*kong.Flag {
+	flags := slices.Clone(node.Flags)
+	for _, child := range node.Children {
+		flags = append(flags, allFlags(child)...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(flags, func(f *kong.Flag) bool {
+		dup := seen[f.Name]
+		seen[f.Name] = true
+		return dup
+	})
+}
+
+func envName(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// errNoValue: a key of the file without a value.
+var errNoValue = errors.New("has no value: write one, or remove the key")
