@@ -5,6 +5,8 @@
 package stages
 
 import (
+	"bytes"
+
 	"flowgraph/checkpoints"
 	"flowgraph/stages/column"
 	"flowgraph/stages/wire"
@@ -54,6 +56,20 @@ type Pack struct {
 	Bytes           int64
 	Now             int64
 	Free            int64
+	Counts          Counts
+}
+
+// Counts is what happened to the records of a pack on its way.
+type Counts struct {
+	Records   int64
+	Rows      int64 // placed in segments
+	Deletes   int64 // the same, of deletes
+	Repeated  int64 // messages that a producer sent again
+	Ignored   int64 // messages of known types without effect here
+	Filtered  int64 // rows and deletes that are persisted already
+	AfterDrop int64 // rows and deletes at or after a drop of their place
+	Rerouted  int64 // rows for a Flushed segment, placed in an auto segment
+	Bad       int64 // records on their way to quarantine
 }
 
 // Route is where the position filter sends a message's rows.
@@ -77,14 +93,18 @@ type Message struct {
 	Route    Route
 }
 
+func (m *Message) empty() bool {
+	return m.Insert == nil && m.Delete == nil && m.Bad == "" && m.Event == nil
+}
+
 // Event is a DDL or seal event in log order.
 type Event struct {
 	checkpoints.Event
 	Seal     *Seal
 	Position checkpoints.Position // of its record
 	End      checkpoints.Position // after it
-	Hold     checkpoints.Position // of a pack that begins at Position
-	After    checkpoints.Position // of a pack that begins at End
+	Start    checkpoints.Position // Hold of a pack that begins at Position
+	After    checkpoints.Position // Hold of a pack that begins at End
 	LogTime  int64
 }
 
@@ -109,7 +129,8 @@ type Cut struct {
 	Columns []*column.Column // rows: RowID, Timestamp, then fields ascending. Deletes: key, timestamp
 	Reason  Reason           // "" without a segment
 	Bad     []BadRecord
-	Bytes   int64 // memory held by Columns and Bad
+	Bytes   int64  // memory held by Columns and Bad
+	Counts  Counts // of the packs since the cut before
 }
 
 // Reason says why a segment was cut; it is the metric's label.
@@ -123,3 +144,29 @@ const (
 	Memory      Reason = "memory"
 	Drained     Reason = "drain"
 )
+
+// Reasons are all of them.
+var Reasons = []Reason{BufferFull, BufferStale, Sealed, DroppedDDL, Memory, Drained}
+
+func (c *Counts) add(o Counts) {
+	c.Records += o.Records
+	c.Rows += o.Rows
+	c.Deletes += o.Deletes
+	c.Repeated += o.Repeated
+	c.Ignored += o.Ignored
+	c.Filtered += o.Filtered
+	c.AfterDrop += o.AfterDrop
+	c.Rerouted += o.Rerouted
+	c.Bad += o.Bad
+}
+
+// clone copies a record out of the fetched batch.
+func (r Record) clone() Record {
+	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
+	headers := make([]wire.Header, len(r.Headers))
+	for i, h := range r.Headers {
+		headers[i] = wire.Header{Key: h.Key, Value: bytes.Clone(h.Value)}
+	}
+	r.Headers = headers
+	return r
+}

@@ -2,8 +2,18 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
+
+	"flowgraph/flows"
+	"flowgraph/internal/web"
+	"flowgraph/sinks"
+	"flowgraph/stages"
 )
 
 // RunCommand is the worker.
@@ -12,6 +22,96 @@ type RunCommand struct {
 }
 
 // Run works until stopped, or to the ends of the logs with --until-end.
-func (c *RunCommand) Run(*Process, zerolog.Logger) error {
-	return errors.New("this build has no worker")
+func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
+	cfg, err := c.worker(p.Environ)
+	if err != nil {
+		return usageError{err}
+	}
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	if err != nil {
+		return usageError{err}
+	}
+	defer bucket.Close()
+	if err := bucket.Probe(p.Stop); err != nil {
+		return fmt.Errorf("object store: %w", err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector())
+	worker, err := flows.NewWorker(cfg, bucket, registry, log)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.Listen != "" {
+		server, err := web.Start(string(c.Listen), worker, registry, log)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := server.Close(p.Kill); err != nil {
+				log.Debug().Err(err).Msg("web server")
+			}
+		}()
+		log.Info().Str("address", server.Addr()).Msg("metrics and health")
+	}
+	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
+	return outcome(worker.Run(p.Kill, p.Stop))
+}
+
+// outcome gives an error of the worker its exit code.
+func outcome(err error) error {
+	if errors.Is(err, flows.ErrFencedTooOften) {
+		return fmt.Errorf("%w: %w", ErrOwnershipLost, err)
+	}
+	return err
+}
+
+// worker is the configuration as the worker takes it.
+func (c *RunCommand) worker(environ []string) (flows.Config, error) {
+	budget := int64(c.MemoryBudget)
+	if budget == 0 {
+		memory, err := memory()
+		if err != nil {
+			return flows.Config{}, fmt.Errorf("--memory-budget must be given: %w", err)
+		}
+		budget = int64(memory / 2)
+	}
+	limitHeap(budget, environ)
+	cfg := flows.Config{
+		Brokers: c.Brokers, Topics: c.Topics.Expressions(), Partitions: c.Topics.Partitions(),
+		Group: c.Group, InstanceID: c.InstanceID, SessionTimeout: time.Duration(c.SessionTimeout),
+		UntilEnd: c.UntilEnd, Grace: time.Duration(c.GracePeriod), MemoryBudget: budget,
+		Limits: stages.Limits{
+			FlushBytes: int64(c.FlushBytes), FlushDeleteBytes: int64(c.FlushDeleteBytes), FlushAge: time.Duration(c.FlushAge),
+			SegmentBytes: int64(c.SegmentBytes), SegmentAge: time.Duration(c.SegmentAge),
+			IdleSeal: time.Duration(c.IdleSeal), SuccessorSeal: time.Duration(c.SuccessorSeal),
+		},
+		StopOnBad: c.OnBadRecord == "stop", GapGoOn: c.OnGap == "continue",
+	}
+	if c.SchemaFile != "" {
+		schemas, err := readSchemas(c.SchemaFile)
+		if err != nil {
+			return flows.Config{}, err
+		}
+		cfg.Schemas = schemas
+	}
+	return cfg, cfg.Validate()
+}
+
+// Beside the budget a worker needs what does not grow with the data: the
+// program, the client's fetches, encoders.
+const (
+	fixedMemory = 150 << 20
+	heapShare   = 1.4 // of the budget; the collector frees late
+)
+
+// limitHeap tells the collector what the worker may use, unless the operator
+// has.
+func limitHeap(budget int64, environ []string) {
+	for _, e := range environ {
+		if len(e) > len("GOMEMLIMIT=") && e[:len("GOMEMLIMIT=")] == "GOMEMLIMIT=" {
+			return
+		}
+	}
+	debug.SetMemoryLimit(fixedMemory + int64(heapShare*float64(budget)))
 }

@@ -110,13 +110,23 @@ func (c *Column) AppendVarints(p *Pool, packed []byte) (int, error) {
 	return rows, nil
 }
 
-// CountVarints is how many varints packed holds; whole is false if the last
-// one is cut short and so not counted.
+// CountVarints is how many varints packed holds; whole is false if one is
+// cut short or longer than 64 bits, so that AppendVarints would refuse it.
 func CountVarints(packed []byte) (n int, whole bool) {
+	run := 0
 	for _, b := range packed {
-		n += int(b>>7) ^ 1
+		if b >= 0x80 {
+			if run++; run > 9 {
+				return n, false
+			}
+			continue
+		}
+		if run == 9 && b > 1 {
+			return n, false
+		}
+		n, run = n+1, 0
 	}
-	return n, len(packed) == 0 || packed[len(packed)-1] < 0x80
+	return n, run == 0
 }
 
 func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte, error) {

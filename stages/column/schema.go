@@ -102,12 +102,12 @@ func NewSchema(pb *schemapb.CollectionSchema) (*Schema, error) {
 		}
 		s.Fields = append(s.Fields, field)
 	}
+	for _, f := range pb.GetStructArrayFields() { // known by name, so that their rows are refused by name
+		s.Fields = append(s.Fields, Field{ID: f.GetFieldID(), Name: f.GetName(), Type: schemapb.DataType_ArrayOfStruct})
+	}
 	slices.SortFunc(s.Fields, func(a, b Field) int { return int(a.ID - b.ID) })
 	if s.Key.ID == 0 {
 		return nil, fmt.Errorf("collection %q has no primary key", pb.GetName())
-	}
-	if n := len(pb.GetStructArrayFields()); n > 0 {
-		return nil, fmt.Errorf("collection %q: struct array fields are not supported", pb.GetName())
 	}
 	return s, nil
 }

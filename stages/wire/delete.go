@@ -24,6 +24,8 @@ func (m *Delete) Parse(value []byte) error {
 		}
 		b = b[n:]
 		switch num {
+		case 1:
+			m.Base, err = parseBase(v)
 		case 2:
 			m.Shard = v.bytes
 		case 5:

@@ -35,6 +35,8 @@ func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
 		}
 		b = b[n:]
 		switch num {
+		case 1:
+			m.Base, err = parseBase(v)
 		case 2:
 			m.Shard = v.bytes
 		case 4:

@@ -25,29 +25,42 @@ type Base struct {
 	Timestamp uint64 // hybrid; 0 in the insert of an upsert, so never a row's time
 }
 
-// ParseBase finds and reads the base of any message.
+// ParseBase reads the base of any message and nothing behind it.
 func ParseBase(value []byte) (Base, error) {
-	var b Base
-	err := walk(value, func(num protowire.Number, v field) error {
-		if num != 1 {
-			return nil
+	for b := value; len(b) > 0; {
+		num, v, n, err := next(b)
+		if err != nil {
+			return Base{}, err
 		}
-		if v.typ != protowire.BytesType {
-			return fmt.Errorf("%w: base is not a message", ErrMalformed)
+		if num == 1 {
+			return parseBase(v)
 		}
-		return walk(v.bytes, func(num protowire.Number, v field) error {
-			switch num {
-			case 1:
-				b.Type = int32(v.num)
-			case 2:
-				b.MsgID = int64(v.num)
-			case 3:
-				b.Timestamp = v.num
-			}
-			return nil
-		})
-	})
-	return b, err
+		b = b[n:]
+	}
+	return Base{}, nil
+}
+
+func parseBase(v field) (Base, error) {
+	if v.typ != protowire.BytesType {
+		return Base{}, fmt.Errorf("%w: base is not a message", ErrMalformed)
+	}
+	var base Base
+	for b := v.bytes; len(b) > 0; {
+		num, v, n, err := next(b)
+		if err != nil {
+			return Base{}, err
+		}
+		switch num {
+		case 1:
+			base.Type = int32(v.num)
+		case 2:
+			base.MsgID = int64(v.num)
+		case 3:
+			base.Timestamp = v.num
+		}
+		b = b[n:]
+	}
+	return base, nil
 }
 
 // field is one decoded field: num for numbers, bytes for everything with a
@@ -56,21 +69,6 @@ type field struct {
 	typ   protowire.Type
 	num   uint64
 	bytes []byte
-}
-
-// walk calls visit for every field of a message.
-func walk(b []byte, visit func(protowire.Number, field) error) error {
-	for len(b) > 0 {
-		num, v, n, err := next(b)
-		if err != nil {
-			return err
-		}
-		if err := visit(num, v); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
 }
 
 // next decodes one field and says how many bytes it took.

@@ -1,0 +1,112 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/checkpoints"
+)
+
+// errClaim marks what went wrong before anything was claimed.
+var errClaim = errors.New("not claimed")
+
+// assigned starts a supervisor for each partition. Nothing is fetched of them
+// until their flows have set the offset.
+func (w *Worker) assigned(_ context.Context, client *kgo.Client, parts map[string][]int32) {
+	client.PauseFetchPartitions(parts)
+	w.metrics.rebalances.Inc()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rounds++
+	if w.closing {
+		return
+	}
+	for topic, ids := range parts {
+		for _, id := range ids {
+			w.start(partition{topic, id})
+		}
+	}
+}
+
+// start makes an assignment. The lock is held.
+func (w *Worker) start(p partition) {
+	a := &assignment{partition: p, done: make(chan struct{}), until: -1, told: -1}
+	a.ctx, a.kill = context.WithCancelCause(w.ctx)
+	a.stop, a.drain = context.WithCancel(a.ctx)
+	a.status = w.metrics.join(checkpoints.VChannel{Topic: p.topic, Partition: p.id})
+	if w.cfg.UntilEnd {
+		a.until = w.ends[p].end // 0 for a partition made since: nothing to do
+	}
+	w.parts[p] = a
+	go w.supervise(a) // ends before a.done is closed, for which release waits
+}
+
+func (w *Worker) revoked(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+	w.giveAway(parts, true)
+}
+
+func (w *Worker) lost(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+	w.giveAway(parts, false)
+}
+
+// giveAway ends the flows of partitions that go to somebody else: drained
+// within the rebalance's time, or dropped without a commit. Nothing of them is
+// written after it returns.
+func (w *Worker) giveAway(parts map[string][]int32, graceful bool) {
+	w.metrics.rebalances.Inc()
+	w.mu.Lock()
+	var gone []*assignment
+	for topic, ids := range parts {
+		for _, id := range ids {
+			if a := w.parts[partition{topic, id}]; a != nil {
+				gone = append(gone, a)
+			}
+		}
+	}
+	w.mu.Unlock()
+	end(gone, graceful, rebalanceTimeout*3/4, w.ctx)
+	w.release(gone)
+}
+
+// release tells Kafka's group the last positions of closed assignments and
+// forgets them.
+func (w *Worker) release(gone []*assignment) {
+	w.tell(w.ctx, gone)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range gone {
+		if w.parts[a.partition] == a {
+			delete(w.parts, a.partition)
+		}
+		a.status.leave()
+	}
+}
+
+// runFlow runs one flow of an assignment.
+func (w *Worker) runFlow(a *assignment) error {
+	a.status.become("claiming", nil)
+	id, err := topicID(a.ctx, w.client, a.topic)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errClaim, err)
+	}
+	a.topicID.Store(&id)
+	v := checkpoints.VChannel{Topic: a.topic, Partition: a.id, TopicID: id}
+	ctx, fail := context.WithCancelCause(a.ctx)
+	defer fail(nil)
+	f := &Flow{
+		VChannel: v, Bounds: bounds(w.client, v), Until: a.until, Status: a.status, Shared: w.shared,
+		Ready: func(from checkpoints.Position, m *Mailbox) {
+			w.install(install{a: a, from: from, mailbox: m, fail: fail})
+		},
+		Committed: func(p checkpoints.Position) { a.seek.Store(&p) },
+	}
+	err = f.Run(ctx, a.stop)
+	if err == nil || a.ctx.Err() != nil {
+		return err
+	}
+	w.log.Debug().Err(err).Str("vchannel", v.Name()).Msg("flow ended")
+	return err
+}

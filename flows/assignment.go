@@ -1,0 +1,149 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"flowgraph/checkpoints"
+)
+
+// Restart and fencing: how soon, and how often is too often.
+const (
+	restartFirst = 200 * time.Millisecond
+	restartMax   = 30 * time.Second
+	reclaimFirst = time.Second
+	reclaimMax   = 5 * time.Minute
+	failWindow   = 10 * time.Minute
+	failsAllowed = 20
+)
+
+// partition is one Kafka partition.
+type partition struct {
+	topic string
+	id    int32
+}
+
+// assignment is one partition for as long as this worker has it. A partition
+// that comes back is a new assignment.
+type assignment struct {
+	partition
+	ctx    context.Context // kill
+	kill   context.CancelCauseFunc
+	stop   context.Context // drain
+	drain  context.CancelFunc
+	done   chan struct{} // closed when its last flow is closed
+	status *flowStatus
+	until  int64
+
+	mailbox atomic.Pointer[Mailbox]
+	topicID atomic.Pointer[string]               // of the log that the flow reads
+	seek    atomic.Pointer[checkpoints.Position] // of the last commit
+	told    int64                                // what Kafka's group was told; under Worker.commits
+	failure atomic.Pointer[error]                // why the flow ended before its time
+
+	// The rest is the poll loop's alone.
+	fail   context.CancelCauseFunc // ends the flow installed
+	paused bool
+	relief time.Time // when it was last asked to flush
+}
+
+// supervise runs flows of one assignment, one after another, until it is
+// drained, given away, or stopped for an operator.
+func (w *Worker) supervise(a *assignment) {
+	defer close(a.done)
+	defer a.drain()
+	var again backoff
+	for {
+		started := time.Now()
+		err := w.runFlow(a)
+		a.mailbox.Store(nil)
+		w.client.PauseFetchPartitions(map[string][]int32{a.topic: {a.id}})
+		if a.ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			a.status.become("done", nil)
+			return
+		}
+		if !w.mayRestart(a, err, started, &again) {
+			return
+		}
+	}
+}
+
+// mayRestart waits until the next flow may start; false: there is none.
+func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *backoff) bool {
+	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
+	switch {
+	case stops(err):
+		log.Msg("stopped; waits for an operator")
+		a.failure.Store(&err)
+		a.status.become("stopped", err)
+		select {
+		case <-a.ctx.Done():
+		case <-a.stop.Done():
+		}
+		return false
+	case errors.Is(err, checkpoints.ErrFenced):
+		log.Msg("another owner has claimed the vchannel")
+		a.status.become("waiting", err)
+		w.metrics.fenced.Inc()
+		return w.mayReclaim(a, err, again)
+	case errors.Is(err, errClaim): // nothing was claimed: an unreadable document waits, and is not the process' fault
+		log.Msg("cannot be claimed; tries again")
+	case errors.Is(err, checkpoints.ErrRefused):
+		w.fail(fmt.Errorf("%s: %w", a.status.vchannel.Name(), err))
+		return false
+	default:
+		log.Msg("failed; starts again from its checkpoint")
+		if w.failures.tooMany(time.Now()) {
+			w.fail(fmt.Errorf("%w, last %s: %w", ErrFailedTooOften, a.status.vchannel.Name(), err))
+			return false
+		}
+	}
+	a.status.become("waiting", err)
+	w.metrics.restarts.Inc()
+	if time.Since(started) > restartMax {
+		again.reset()
+	}
+	return again.wait(a, restartFirst, restartMax)
+}
+
+// mayReclaim lets a fenced flow claim again only once the group has confirmed,
+// later than the fencing, that the partition is still ours: two workers that
+// claim in turn throw each other's buffers away.
+func (w *Worker) mayReclaim(a *assignment, err error, again *backoff) bool {
+	if len(w.cfg.Partitions) > 0 || w.fencings.tooMany(time.Now()) {
+		w.fail(fmt.Errorf("%w: %s: %w", ErrFencedTooOften, a.status.vchannel.Name(), err))
+		return false
+	}
+	at := time.Now()
+	for again.wait(a, reclaimFirst, reclaimMax) {
+		if w.heartbeat.after(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// backoff doubles its waits.
+type backoff struct{ next time.Duration }
+
+func (b *backoff) reset() { b.next = 0 }
+
+// wait returns false if the assignment ends meanwhile.
+func (b *backoff) wait(a *assignment, first, most time.Duration) bool {
+	b.next = min(max(first, 2*b.next), most)
+	timer := time.NewTimer(b.next)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-a.stop.Done():
+	case <-a.ctx.Done():
+	}
+	return false
+}

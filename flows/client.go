@@ -1,0 +1,161 @@
+package flows
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"flowgraph/checkpoints"
+)
+
+// Fetches are small enough that what the client holds beside the memory
+// budget stays small, and large enough to cost nothing.
+const (
+	fetchBytes          = 16 << 20
+	fetchPartitionBytes = 4 << 20
+	metadataMaxAge      = 10 * time.Second // how soon new topics and partitions are found
+	rebalanceTimeout    = 60 * time.Second
+)
+
+// newClient makes the Kafka client. Where reading begins is never the
+// client's to decide: every partition is paused until its flow has loaded its
+// checkpoint and set the offset.
+func (w *Worker) newClient() (*kgo.Client, error) {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(w.cfg.Brokers...),
+		kgo.ClientID("flowgraph"),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.BrokerMaxReadBytes(1 << 30),
+		kgo.MetadataMaxAge(metadataMaxAge), kgo.MetadataMinAge(time.Second),
+		kgo.WithLogger(clientLog{w.log}),
+		kgo.WithHooks(&w.heartbeat),
+	}
+	if len(w.cfg.Partitions) > 0 {
+		parts := map[string]map[int32]kgo.Offset{}
+		for topic, ps := range w.cfg.Partitions {
+			parts[topic] = map[int32]kgo.Offset{}
+			for _, p := range ps {
+				parts[topic][p] = kgo.NewOffset().AtStart()
+			}
+		}
+		return kgo.NewClient(append(append(opts, kgo.ConsumePartitions(parts)), w.cfg.Client...)...)
+	}
+	opts = append(opts,
+		kgo.ConsumeRegex(), kgo.ConsumeTopics(w.cfg.Topics...), kgo.ConsumerGroup(w.cfg.Group),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()), kgo.DisableAutoCommit(),
+		kgo.SessionTimeout(w.cfg.SessionTimeout), kgo.HeartbeatInterval(w.cfg.SessionTimeout/4),
+		kgo.RebalanceTimeout(rebalanceTimeout),
+		kgo.OnPartitionsAssigned(w.assigned), kgo.OnPartitionsRevoked(w.revoked), kgo.OnPartitionsLost(w.lost),
+		kgo.AdjustFetchOffsetsFn(fromStart),
+	)
+	if w.cfg.InstanceID != "" {
+		opts = append(opts, kgo.InstanceID(w.cfg.InstanceID))
+	}
+	return kgo.NewClient(append(opts, w.cfg.Client...)...)
+}
+
+// fromStart disregards what Kafka stored for the group; the partitions are
+// paused, and their flows set the offset that counts.
+func fromStart(_ context.Context, m map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	for _, ps := range m {
+		for p := range ps {
+			ps[p] = kgo.NewOffset().AtStart()
+		}
+	}
+	return m, nil
+}
+
+// topicID asks the broker, past every cache, which creation of a topic it has.
+func topicID(ctx context.Context, client *kgo.Client, topic string) (string, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	t := kmsg.NewMetadataRequestTopic()
+	t.Topic = kmsg.StringPtr(topic)
+	req.Topics = append(req.Topics, t)
+	resp, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
+	}
+	for i := range resp.Topics {
+		if err := kerr.ErrorForCode(resp.Topics[i].ErrorCode); err != nil {
+			return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
+		}
+		return kadm.TopicID(resp.Topics[i].TopicID).String(), nil
+	}
+	return "", fmt.Errorf("metadata of topic %s: the broker does not mention it", topic)
+}
+
+// bounds asks for a log's start and its last stable offset.
+func bounds(client *kgo.Client, v checkpoints.VChannel) Bounds {
+	return func(ctx context.Context) (start, end int64, err error) {
+		admin := kadm.NewClient(client)
+		starts, err := admin.ListStartOffsets(ctx, v.Topic)
+		if err != nil {
+			return 0, 0, err
+		}
+		ends, err := admin.ListCommittedOffsets(ctx, v.Topic)
+		if err != nil {
+			return 0, 0, err
+		}
+		s, ok1 := starts.Lookup(v.Topic, v.Partition)
+		e, ok2 := ends.Lookup(v.Topic, v.Partition)
+		if !ok1 || !ok2 {
+			return 0, 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
+		}
+		if s.Err != nil {
+			return 0, 0, s.Err
+		}
+		return s.Offset, e.Offset, e.Err
+	}
+}
+
+// heartbeat notes when the group last answered a heartbeat.
+type heartbeat struct{ at atomic.Int64 }
+
+// OnBrokerRead implements kgo.HookBrokerRead.
+func (h *heartbeat) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
+	const classic, consumer = 12, 68
+	if err == nil && (key == classic || key == consumer) {
+		h.at.Store(time.Now().UnixNano())
+	}
+}
+
+// after says whether a heartbeat was answered later than t.
+func (h *heartbeat) after(t time.Time) bool { return h.at.Load() > t.UnixNano() }
+
+// clientLog hands the client's warnings on.
+type clientLog struct{ log zerolog.Logger }
+
+func (l clientLog) Level() kgo.LogLevel { return kgo.LogLevelWarn }
+
+func (l clientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
+	event := l.log.Warn()
+	if level == kgo.LogLevelError {
+		event = l.log.Error()
+	}
+	for i := 0; i+1 < len(keyvals); i += 2 {
+		event = event.Interface(fmt.Sprint(keyvals[i]), printable(keyvals[i+1]))
+	}
+	event.Str("component", "kafka").Msg(msg)
+}
+
+func printable(v any) any {
+	switch v := v.(type) {
+	case error:
+		return v.Error()
+	case net.Addr:
+		return v.String()
+	}
+	return v
+}

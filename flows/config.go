@@ -1,0 +1,90 @@
+// Package flows runs one go-streams pipeline per Kafka partition. It is the
+// only package that knows the Kafka client and go-streams' operators.
+package flows
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/stages"
+)
+
+// Config is what a worker does, less the store.
+type Config struct {
+	Brokers []string
+	// Topics are regular expressions, anchored at both ends. A worker with
+	// topics is a member of Group.
+	Topics []string
+	Group  string
+	// Partitions is an explicit list instead, read without a group.
+	Partitions     map[string][]int32
+	InstanceID     string // static group membership; "" for none
+	SessionTimeout time.Duration
+	UntilEnd       bool          // end where each log ended at start
+	Grace          time.Duration // for flushing everything at a graceful stop
+	MemoryBudget   int64         // bytes
+	Limits         stages.Limits
+	StopOnBad      bool // a bad record stops its vchannel
+	GapGoOn        bool // data lost to retention does not stop a vchannel
+	Schemas        map[int64][]byte
+	Client         []kgo.Opt // of the Kafka client: TLS, SASL
+}
+
+// DefaultConfig is a worker with the default limits, of no topics yet.
+func DefaultConfig() Config {
+	return Config{
+		Group: "flowgraph", SessionTimeout: 10 * time.Second, Grace: 30 * time.Second,
+		MemoryBudget: 1 << 30, Limits: stages.DefaultLimits(),
+	}
+}
+
+// Validate says what is wrong, and what is allowed.
+func (c Config) Validate() error {
+	var errs []error
+	if len(c.Brokers) == 0 {
+		errs = append(errs, errors.New("no brokers are given"))
+	}
+	if (len(c.Topics) == 0) == (len(c.Partitions) == 0) {
+		errs = append(errs, errors.New("either topics or an explicit list of topic:partition must be given, not both"))
+	}
+	if len(c.Topics) > 0 && c.Group == "" {
+		errs = append(errs, errors.New("topics are read in a group, and none is given"))
+	}
+	if _, err := c.match(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.MemoryBudget < 16<<20 {
+		errs = append(errs, fmt.Errorf("a memory budget of %d bytes is below 16 MiB", c.MemoryBudget))
+	}
+	if c.Limits.FlushBytes <= 0 || c.Limits.FlushBytes > 1<<30 || c.Limits.FlushDeleteBytes <= 0 || c.Limits.FlushDeleteBytes > 1<<30 {
+		errs = append(errs, errors.New("a flush must be between 1 byte and 1 GiB: a file has to stay below 2 GiB"))
+	}
+	if c.SessionTimeout < time.Second {
+		errs = append(errs, fmt.Errorf("a session time-out of %s is below 1s", c.SessionTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// match returns a function that says whether a topic is one of Topics.
+func (c Config) match() (func(topic string) bool, error) {
+	var exprs []*regexp.Regexp
+	for _, t := range c.Topics {
+		e, err := regexp.Compile(t)
+		if err != nil {
+			return nil, fmt.Errorf("topic expression %q: %w", t, err)
+		}
+		exprs = append(exprs, e)
+	}
+	return func(topic string) bool {
+		for _, e := range exprs {
+			if e.MatchString(topic) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}

@@ -1,0 +1,41 @@
+package flows
+
+import (
+	"errors"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages"
+)
+
+// Errors of this package, to be tested with errors.Is.
+var (
+	// ErrDataLoss: the log no longer holds what must be read, or ends before it.
+	ErrDataLoss = errors.New("data loss: the log does not hold the position to read from")
+	// ErrLost: the group has given the partition to somebody else.
+	ErrLost = errors.New("the partition was given away")
+	// ErrFencedTooOften ends the process.
+	ErrFencedTooOften = errors.New("ownership was lost too often")
+	// ErrFailedTooOften ends the process.
+	ErrFailedTooOften = errors.New("a flow failed too often")
+	// ErrStopped: a vchannel is stopped until somebody has looked.
+	ErrStopped = errors.New("vchannel stopped")
+	// ErrGrace: the drain did not end within the grace period.
+	ErrGrace = errors.New("the grace period ended before everything was flushed")
+
+	errKilled = errors.New("killed")
+)
+
+// stops says whether an error waits for an operator: trying again would only
+// repeat it, and other vchannels run on.
+func stops(err error) bool {
+	for _, e := range []error{
+		ErrDataLoss, stages.ErrUnknownCollection, stages.ErrBadRecord,
+		checkpoints.ErrTopicRecreated, checkpoints.ErrDocumentLost, checkpoints.ErrInvalid,
+		checkpoints.ErrNewerVersion, checkpoints.ErrEpoch, checkpoints.ErrBackwards, checkpoints.ErrChange,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

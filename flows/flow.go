@@ -1,0 +1,190 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"flowgraph/checkpoints"
+	"flowgraph/sinks"
+	"flowgraph/stages"
+)
+
+// Bounds answers where a log begins and ends: the first offset that can be
+// read, and the one after the last that is stable.
+type Bounds func(ctx context.Context) (start, end int64, err error)
+
+// Shared is what the flows of a worker share.
+type Shared struct {
+	Sink    *sinks.Shared
+	Pace    *checkpoints.Pace
+	Budget  *Budget
+	Claims  chan struct{}       // as many claims at a time as it holds
+	Buffer  stages.BufferConfig // less what each flow has of its own
+	Options checkpoints.Options
+	GapGoOn bool // data lost to retention does not stop a vchannel
+	Metrics *Metrics
+	Log     zerolog.Logger
+}
+
+// Flow is the pipeline of one vchannel, from one claim to its end.
+type Flow struct {
+	VChannel checkpoints.VChannel
+	Bounds   Bounds
+	Until    int64 // offset at which to drain and end; -1: never
+	// Ready is called once, after the claim: the log is to be read from here
+	// on into the mailbox.
+	Ready func(from checkpoints.Position, m *Mailbox)
+	// Committed is called after each commit with the seek position.
+	Committed func(checkpoints.Position)
+	Status    *flowStatus
+	*Shared
+}
+
+// run is one life of a flow while its pipeline works.
+type run struct {
+	ctx  context.Context
+	fail context.CancelCauseFunc
+}
+
+// Run claims the vchannel, reads it until stop or ctx ends or something
+// fails, and returns when everything is closed. A graceful stop flushes and
+// commits everything and returns nil; ctx is the kill.
+func (f *Flow) Run(ctx, stop context.Context) error {
+	start, end, err := f.Bounds(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
+	}
+	store, doc, err := f.claim(ctx, start)
+	if err != nil {
+		return err
+	}
+	from, err := f.begin(doc, start, end)
+	if err != nil {
+		return err
+	}
+	account := &Account{budget: f.Budget}
+	defer account.close()
+	mailbox := newMailbox(account)
+	defer mailbox.close()
+
+	options := f.Options
+	options.Committed = f.committed
+	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
+	f.Status.running(store.Epoch(), tracker, account)
+
+	runCtx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r := &run{ctx: runCtx, fail: fail}
+	committing, stopCommitting := context.WithCancel(runCtx)
+	var commits sync.WaitGroup
+	commits.Go(func() {
+		if err := tracker.Run(committing); committing.Err() == nil || !errors.Is(err, context.Canceled) {
+			fail(err)
+		}
+	})
+	f.Ready(from, mailbox)
+	err = f.pipe(r, stop, store, doc, from, mailbox, tracker)
+	stopCommitting()
+	commits.Wait()
+	if cause := context.Cause(runCtx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	return tracker.Flush(runCtx)
+}
+
+// pipe wires the stages and blocks until the last cut is stored or given up.
+func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc *checkpoints.Document,
+	from checkpoints.Position, mailbox *Mailbox, tracker *checkpoints.Tracker) error {
+	account := mailbox.account
+	config := f.Buffer
+	config.Names = store.Names()
+	buffer, err := stages.NewBuffer(doc, config)
+	if err != nil {
+		return err
+	}
+	decoder := stages.NewDecoder(from)
+	filter := stages.NewFilter(doc, func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
+		return checkpoints.LookupSegments(ctx, f.Sink.Bucket, f.VChannel, refs)
+	})
+	sink := sinks.NewSink(r.ctx, f.Sink, sinks.Config{
+		VChannel: f.VChannel, Meta: store.Meta(), Ack: tracker.Ack, Fail: r.fail,
+		Done: func(rep sinks.Report) {
+			account.add(&account.flushing, -rep.Cut.Bytes)
+			f.Metrics.cut(rep)
+		},
+	})
+
+	newSource(r.ctx, stop, mailbox, from, f.Until).
+		Via(lift(r, "decode", decoder.Step)).
+		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
+		Via(lift(r, "position filter", filter.Step)).
+		Via(lift(r, "segment buffer", accounted(buffer, account))).
+		To(sink)
+	return nil
+}
+
+// accounted keeps the memory account around the buffer's step: what a pack
+// held of the fetched records is free once it was placed, and cuts are in
+// flight until the sink is done with them.
+func accounted(b *stages.Buffer, a *Account) func(context.Context, *stages.Pack) ([]*stages.Cut, error) {
+	return func(ctx context.Context, p *stages.Pack) ([]*stages.Cut, error) {
+		cuts, err := b.Step(ctx, p)
+		for _, c := range cuts {
+			a.add(&a.flushing, c.Bytes)
+		}
+		a.set(&a.buffered, b.Held())
+		a.add(&a.fetched, -p.Bytes)
+		return cuts, err
+	}
+}
+
+func (f *Flow) claim(ctx context.Context, start int64) (*checkpoints.Store, *checkpoints.Document, error) {
+	select {
+	case f.Claims <- struct{}{}:
+		defer func() { <-f.Claims }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	store, doc, err := checkpoints.Claim(ctx, f.Sink.Bucket, f.VChannel, start)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errClaim, err)
+	}
+	return store, doc, nil
+}
+
+// begin compares the position to read from with the log itself: a client's
+// reset policy never decides.
+func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.Position, error) {
+	from, name := doc.ReadFrom, f.VChannel.Name()
+	if from.Offset > end {
+		// Not even on-gap goes on here: new records would be taken for
+		// persisted ones until they pass the old positions.
+		return from, fmt.Errorf("%w: %s must be read from offset %d, its log ends at %d", ErrDataLoss, name, from.Offset, end)
+	}
+	if from.Offset >= start {
+		return from, nil
+	}
+	err := fmt.Errorf("%w: %s must be read from offset %d, its log starts at %d: offsets %d to %d are lost",
+		ErrDataLoss, name, from.Offset, start, from.Offset, checkpoints.Last(start))
+	f.Metrics.lost(start - from.Offset)
+	if !f.GapGoOn {
+		return from, err
+	}
+	f.Log.Error().Err(err).Str("vchannel", name).Msg("goes on behind the gap, as configured")
+	return checkpoints.Position{Offset: start, LeaderEpoch: -1, Tick: from.Tick}, nil
+}
+
+func (f *Flow) committed(c checkpoints.Commit) {
+	f.Metrics.commits.Inc()
+	f.Metrics.documentBytes.Add(float64(c.Bytes))
+	if f.Committed != nil {
+		f.Committed(c.Seek)
+	}
+}

@@ -1,0 +1,95 @@
+package flows
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"flowgraph/sinks"
+	"flowgraph/stages"
+)
+
+// Metrics are the worker's counters; what concerns single vchannels is
+// collected from the live flows, so that a series ends with its flow.
+type Metrics struct {
+	*flowSet
+	records, rows, deletes                    prometheus.Counter
+	filtered, repeated, rerouted, afterDrop   prometheus.Counter
+	ignored, quarantined                      prometheus.Counter
+	flushes                                   *prometheus.CounterVec
+	flushSeconds                              prometheus.Histogram
+	objects, bytes                            prometheus.Counter
+	commits, documentBytes                    prometheus.Counter
+	lostOffsets, fenced, restarts, rebalances prometheus.Counter
+}
+
+// NewMetrics registers the worker's metrics.
+func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
+	m := &Metrics{flowSet: newFlowSet()}
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "flowgraph_" + name, Help: help})
+		reg.MustRegister(c)
+		return c
+	}
+	m.records = counter("records_total", "Kafka records handled.")
+	m.rows = counter("rows_total", "Rows placed in segments.")
+	m.deletes = counter("deletes_total", "Deletes placed in segments.")
+	m.filtered = counter("filtered_rows_total", "Rows and deletes read again and dropped because they are persisted.")
+	m.repeated = counter("repeated_messages_total", "Messages that a producer sent again.")
+	m.rerouted = counter("rerouted_rows_total", "Rows for a Flushed segment, placed in an auto segment.")
+	m.afterDrop = counter("after_drop_rows_total", "Rows and deletes at or after the drop of their collection or partition, left out.")
+	m.ignored = counter("ignored_messages_total", "Messages of known types without effect here.")
+	m.quarantined = counter("quarantined_records_total", "Bad records stored under quarantine/.")
+	m.objects = counter("objects_total", "Binlog files stored.")
+	m.bytes = counter("object_bytes_total", "Bytes of binlog files stored.")
+	m.commits = counter("commits_total", "Checkpoint documents stored.")
+	m.documentBytes = counter("commit_bytes_total", "Bytes of checkpoint documents stored.")
+	m.lostOffsets = counter("lost_offsets_total", "Offsets that the log no longer held when they had to be read.")
+	m.fenced = counter("fenced_total", "Flows that another owner's claim ended.")
+	m.restarts = counter("flow_restarts_total", "Flows started again after an error.")
+	m.rebalances = counter("rebalances_total", "Changes of the partitions assigned by the group.")
+	m.flushes = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "flowgraph_flushes_total", Help: "Cuts of segments, by the reason for them.",
+	}, []string{"reason"})
+	for _, r := range stages.Reasons {
+		m.flushes.WithLabelValues(string(r))
+	}
+	m.flushSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "flowgraph_flush_duration_seconds", Help: "From the start of a flush's encoding until all its files are stored.",
+		Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
+	})
+	reg.MustRegister(m.flushes, m.flushSeconds, m.flowSet)
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "flowgraph_memory_budget_bytes", Help: "The worker's memory budget.",
+	}, func() float64 { return float64(budget.Limit()) }))
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "flowgraph_memory_used_bytes", Help: "What all flows hold of the memory budget.",
+	}, func() float64 { return float64(budget.Used()) }))
+	return m
+}
+
+// cut counts what rode on one cut and what became of it.
+func (m *Metrics) cut(r sinks.Report) {
+	n := r.Cut.Counts
+	m.records.Add(float64(n.Records))
+	m.rows.Add(float64(n.Rows))
+	m.deletes.Add(float64(n.Deletes))
+	m.filtered.Add(float64(n.Filtered))
+	m.repeated.Add(float64(n.Repeated))
+	m.rerouted.Add(float64(n.Rerouted))
+	m.afterDrop.Add(float64(n.AfterDrop))
+	m.ignored.Add(float64(n.Ignored))
+	m.quarantined.Add(float64(len(r.Cut.Bad)))
+	if r.Cut.Reason != "" {
+		m.flushes.WithLabelValues(string(r.Cut.Reason)).Inc()
+	}
+	if r.Objects > 0 {
+		m.flushSeconds.Observe(r.Took.Seconds())
+		m.objects.Add(float64(r.Objects))
+		m.bytes.Add(float64(r.Bytes))
+	}
+}
+
+func (m *Metrics) lost(offsets int64) { m.lostOffsets.Add(float64(offsets)) }
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

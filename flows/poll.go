@@ -1,0 +1,164 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages"
+	"flowgraph/stages/wire"
+)
+
+// install is a flow that has claimed its vchannel and waits for records.
+type install struct {
+	a       *assignment
+	from    checkpoints.Position
+	mailbox *Mailbox
+	fail    context.CancelCauseFunc
+}
+
+// install hands a flow to the poll loop. Only that loop sets offsets and
+// resumes, between two polls: so no record fetched for an earlier flow of the
+// partition can reach a later one.
+func (w *Worker) install(i install) {
+	w.mu.Lock()
+	w.ready = append(w.ready, i)
+	w.interrupt()
+	w.mu.Unlock()
+}
+
+// poll fetches for all flows until the worker ends.
+func (w *Worker) poll() {
+	for w.ctx.Err() == nil {
+		w.installReady()
+		if !w.admits() {
+			w.pause(5 * time.Millisecond)
+			continue
+		}
+		fetches := w.client.PollFetches(w.interruptible())
+		if fetches.IsClientClosed() {
+			return
+		}
+		now := time.Now()
+		fetches.EachTopic(func(t kgo.FetchTopic) {
+			id := kadm.TopicID(t.TopicID).String()
+			for i := range t.Partitions {
+				w.dispatch(t.Topic, id, &t.Partitions[i], now)
+			}
+		})
+	}
+}
+
+// interruptible returns a context for one poll, which a flow that becomes
+// ready ends.
+func (w *Worker) interruptible() context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.interrupt() // the last poll's, to free it
+	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	w.interrupt = cancel
+	if len(w.ready) > 0 {
+		cancel()
+	}
+	return ctx
+}
+
+// pause waits before memory is looked at again.
+func (w *Worker) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.ctx.Done():
+	}
+}
+
+func (w *Worker) installReady() {
+	w.mu.Lock()
+	ready := w.ready
+	w.ready = nil
+	w.mu.Unlock()
+	for _, i := range ready {
+		if i.a.ctx.Err() != nil {
+			continue
+		}
+		i.a.mailbox.Store(i.mailbox)
+		i.a.fail, i.a.paused = i.fail, false
+		w.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{
+			i.a.topic: {i.a.id: {Epoch: -1, Offset: i.from.Offset}},
+		})
+		w.client.ResumeFetchPartitions(map[string][]int32{i.a.topic: {i.a.id}})
+	}
+}
+
+// dispatch hands one partition's records to its flow, or ends the flow on an
+// error before any record is taken.
+func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time) {
+	w.mu.Lock()
+	a := w.parts[partition{topic, f.Partition}]
+	w.mu.Unlock()
+	if a == nil {
+		return
+	}
+	mailbox := a.mailbox.Load()
+	if mailbox == nil {
+		return
+	}
+	if err := fetchError(a, id, f); err != nil {
+		// The error would come back with every poll, thousands of times a second.
+		w.client.PauseFetchPartitions(map[string][]int32{topic: {f.Partition}})
+		a.mailbox.Store(nil)
+		a.fail(err)
+		return
+	}
+	if f.LastStableOffset > 0 {
+		a.status.logEnd.Store(f.LastStableOffset)
+	}
+	if len(f.Records) > 0 {
+		mailbox.put(batch(f.Records, now))
+	}
+}
+
+// fetchError says why the records of a fetch may not be taken.
+func fetchError(a *assignment, id string, f *kgo.FetchPartition) error {
+	if known := a.topicID.Load(); known != nil && len(f.Records) > 0 && id != *known && id != (kadm.TopicID{}).String() {
+		return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *known, id, checkpoints.ErrTopicRecreated)
+	}
+	if f.Err == nil || errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled) {
+		return nil
+	}
+	var loss *kgo.ErrDataLoss
+	if errors.As(f.Err, &loss) {
+		return fmt.Errorf("%w: %w", ErrDataLoss, f.Err)
+	}
+	return fmt.Errorf("fetch: %w", f.Err) // out of range too: the next flow compares with the log's bounds
+}
+
+// recordOverhead is what a record costs beside its bytes.
+const recordOverhead = 200
+
+func batch(records []*kgo.Record, now time.Time) *stages.Raw {
+	raw := &stages.Raw{Records: make([]stages.Record, len(records)), Now: now.UnixMilli()}
+	for i, r := range records {
+		raw.Records[i] = stages.Record{
+			Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Time: r.Timestamp.UnixMilli(),
+			Control: r.Attrs.IsControl(), Key: r.Key, Value: r.Value,
+		}
+		raw.Bytes += int64(len(r.Key)+len(r.Value)) + recordOverhead
+		if len(r.Headers) == 0 {
+			continue
+		}
+		headers := make([]wire.Header, len(r.Headers))
+		for j, h := range r.Headers {
+			headers[j] = wire.Header{Key: h.Key, Value: h.Value}
+			raw.Bytes += int64(len(h.Key) + len(h.Value))
+		}
+		raw.Records[i].Headers = headers
+	}
+	return raw
+}

@@ -1,0 +1,210 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/checkpoints"
+	"flowgraph/sinks"
+	"flowgraph/stages"
+	"flowgraph/stages/column"
+)
+
+// Worker consumes the partitions that its group gives it, or an explicit
+// list, with one flow each.
+type Worker struct {
+	cfg     Config
+	shared  *Shared
+	metrics *Metrics
+	log     zerolog.Logger
+
+	client    *kgo.Client
+	heartbeat heartbeat
+	failures  eventWindow
+	fencings  eventWindow
+
+	ctx  context.Context // kill, of everything
+	fail context.CancelCauseFunc
+	ends map[partition]logEnd // with UntilEnd; not changed once listed
+
+	mu        sync.Mutex
+	parts     map[partition]*assignment
+	ready     []install          // flows for the poll loop
+	interrupt context.CancelFunc // of the poll under way
+	rounds    int                // assignments by the group so far
+	closing   bool
+
+	commits sync.Mutex // held while Kafka's group is told positions
+}
+
+// NewWorker returns a worker that writes to a bucket.
+func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log zerolog.Logger) (*Worker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	budget, pool := NewBudget(cfg.MemoryBudget), &column.Pool{}
+	metrics := NewMetrics(reg, budget)
+	return &Worker{
+		cfg: cfg, metrics: metrics, log: log,
+		shared: &Shared{
+			Sink: sinks.NewShared(b, pool, 2*runtime.GOMAXPROCS(0)),
+			Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
+			Buffer:  stages.BufferConfig{Limits: cfg.Limits, Pool: pool, StopOnBad: cfg.StopOnBad, Schemas: cfg.Schemas},
+			Options: checkpoints.DefaultOptions(), GapGoOn: cfg.GapGoOn, Metrics: metrics, Log: log,
+		},
+		failures: eventWindow{allowed: failsAllowed, span: failWindow},
+		fencings: eventWindow{allowed: failsAllowed, span: failWindow},
+		parts:    map[partition]*assignment{}, interrupt: func() {},
+	}, nil
+}
+
+// Status lists the vchannels that this worker has.
+func (w *Worker) Status() []FlowStatus { return w.metrics.Status() }
+
+// Ready says whether the worker has its first assignment and every flow of it
+// has claimed its vchannel or is stopped.
+func (w *Worker) Ready() bool {
+	w.mu.Lock()
+	rounds := w.rounds
+	w.mu.Unlock()
+	for _, f := range w.Status() {
+		if f.State == "claiming" {
+			return false
+		}
+	}
+	return rounds > 0
+}
+
+// Run consumes until stop ends (then it flushes and commits everything within
+// the grace period), ctx ends (at once), all logs have reached their end (with
+// UntilEnd), or the worker cannot go on. It returns nil after a complete
+// drain.
+func (w *Worker) Run(ctx, stop context.Context) error {
+	w.ctx, w.fail = context.WithCancelCause(ctx)
+	defer w.fail(nil)
+	client, err := w.newClient()
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	w.client = client
+	if w.cfg.UntilEnd {
+		if w.ends, err = w.listEnds(w.ctx); err != nil {
+			client.Close()
+			return err
+		}
+	}
+	if len(w.cfg.Partitions) > 0 {
+		w.assigned(w.ctx, client, w.cfg.Partitions)
+	}
+	var loops sync.WaitGroup
+	loops.Go(w.poll)
+	loops.Go(w.tellGroup)
+	err = w.await(stop)
+	err = errors.Join(err, w.close(err == nil))
+	w.fail(errKilled)
+	loops.Wait()
+	return err
+}
+
+// await returns why the worker is to end: nil for a graceful end.
+func (w *Worker) await(stop context.Context) error {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	left := maps.Clone(w.ends)
+	for {
+		select {
+		case <-w.ctx.Done():
+			return context.Cause(w.ctx)
+		case <-stop.Done():
+			w.log.Info().Dur("grace", w.cfg.Grace).Msg("stopping: flushing everything")
+			return nil
+		case <-ticker.C:
+			if !w.cfg.UntilEnd {
+				continue
+			}
+			if w.finished(w.ctx, left) {
+				return nil
+			}
+		}
+	}
+}
+
+// close ends all assignments, gracefully or not, and leaves the group.
+func (w *Worker) close(graceful bool) error {
+	w.mu.Lock()
+	w.closing = true
+	all := make([]*assignment, 0, len(w.parts))
+	for _, a := range w.parts {
+		all = append(all, a)
+	}
+	w.mu.Unlock()
+	var err error
+	if !end(all, graceful, w.cfg.Grace*3/4, w.ctx) && graceful {
+		err = ErrGrace
+	}
+	w.release(all)
+	// Leaving is tried with a time of its own: the brokers may be gone.
+	closed := make(chan struct{})
+	go func() { // ends with the process if the client does not let go
+		defer close(closed)
+		w.client.CloseAllowingRebalance()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(w.cfg.Grace / 4):
+		w.log.Warn().Msg("the Kafka client did not close in time")
+	}
+	return errors.Join(err, w.stoppedErrors(all))
+}
+
+// stoppedErrors joins why assignments ended before their time, if that
+// matters to whoever ran until the end.
+func (w *Worker) stoppedErrors(all []*assignment) error {
+	if !w.cfg.UntilEnd {
+		return nil
+	}
+	var errs []error
+	for _, a := range all {
+		if err := a.failure.Load(); err != nil {
+			errs = append(errs, fmt.Errorf("%w: %s: %w", ErrStopped, a.status.vchannel.Name(), *err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// end drains assignments for so long at most, or kills them, and waits until
+// all are closed. It returns whether all were drained.
+func end(all []*assignment, graceful bool, limit time.Duration, ctx context.Context) bool {
+	drained := true
+	if graceful {
+		deadline := time.NewTimer(limit)
+		defer deadline.Stop()
+		for _, a := range all {
+			a.drain()
+		}
+		for _, a := range all {
+			select {
+			case <-a.done:
+				continue
+			case <-deadline.C:
+			case <-ctx.Done():
+			}
+			drained = false
+			break
+		}
+	}
+	for _, a := range all {
+		a.kill(ErrLost)
+		<-a.done
+	}
+	return drained
+}

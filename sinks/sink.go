@@ -1,0 +1,196 @@
+package sinks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reugn/go-streams"
+	"golang.org/x/sync/errgroup"
+
+	"flowgraph/checkpoints"
+	"flowgraph/sinks/binlog"
+	"flowgraph/stages"
+	"flowgraph/stages/column"
+)
+
+// Shared is what all sinks of a worker share: the store, the encoder's
+// buffers, and how many flushes are under way at a time.
+type Shared struct {
+	Bucket  checkpoints.Bucket
+	Encoder *binlog.Encoder
+	Pool    *column.Pool
+	flushes chan struct{}
+}
+
+// uploads is how many files of one flush are under way at a time.
+const uploads = 4
+
+// NewShared bounds the flushes under way.
+func NewShared(b checkpoints.Bucket, pool *column.Pool, flushes int) *Shared {
+	return &Shared{Bucket: b, Encoder: &binlog.Encoder{}, Pool: pool, flushes: make(chan struct{}, flushes)}
+}
+
+// Report says what became of one cut, for metrics and the memory budget.
+type Report struct {
+	Cut     *stages.Cut
+	Objects int
+	Bytes   int64 // of its files
+	Took    time.Duration
+}
+
+// Config is what one flow's sink needs.
+type Config struct {
+	VChannel checkpoints.VChannel
+	Meta     map[string]string // user metadata of every object
+	// Ack hands a cut's change on once everything it refers to is stored: the
+	// only edge that leads back.
+	Ack func(seq uint64, c checkpoints.Change)
+	// Fail ends the flow; nothing of it may be written after.
+	Fail context.CancelCauseFunc
+	// Done is called for every cut, stored or given up, once its memory is free.
+	Done func(Report)
+}
+
+// Sink writes cuts to the bucket and acknowledges them. It implements
+// streams.Sink and drains its input until that is closed, whatever happened.
+type Sink struct {
+	ctx    context.Context
+	shared *Shared
+	cfg    Config
+	in     chan any
+	done   chan struct{}
+}
+
+var _ streams.Sink = (*Sink)(nil)
+
+// NewSink starts a sink that works until its input is closed.
+func NewSink(ctx context.Context, shared *Shared, cfg Config) *Sink {
+	s := &Sink{ctx: ctx, shared: shared, cfg: cfg, in: make(chan any), done: make(chan struct{})}
+	go s.run()
+	return s
+}
+
+// In is where cuts come in.
+func (s *Sink) In() chan<- any { return s.in }
+
+// AwaitCompletion returns when every cut is stored or given up.
+func (s *Sink) AwaitCompletion() { <-s.done }
+
+func (s *Sink) run() {
+	defer close(s.done)
+	var flushes sync.WaitGroup
+	defer flushes.Wait()
+	for element := range s.in {
+		cut := element.(*stages.Cut)
+		if len(cut.Columns) == 0 && len(cut.Bad) == 0 {
+			if s.ctx.Err() == nil {
+				s.cfg.Ack(cut.Seq, cut.Change)
+			}
+			s.cfg.Done(Report{Cut: cut})
+			continue
+		}
+		select {
+		case s.shared.flushes <- struct{}{}:
+			flushes.Go(func() {
+				defer func() { <-s.shared.flushes }()
+				s.store(cut)
+			})
+		case <-s.ctx.Done():
+			s.cfg.Done(Report{Cut: cut})
+		}
+	}
+}
+
+// store makes everything durable that a cut refers to, and only then
+// acknowledges it.
+func (s *Sink) store(cut *stages.Cut) {
+	report := Report{Cut: cut}
+	started := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Fail(fmt.Errorf("sink: panic: %v", p))
+		}
+		report.Took = time.Since(started)
+		s.cfg.Done(report)
+	}()
+	err := s.quarantine(s.ctx, cut)
+	if err == nil && len(cut.Columns) > 0 {
+		report.Objects, report.Bytes, err = s.flush(cut)
+	}
+	if err != nil {
+		s.cfg.Fail(err) // the columns go to the garbage: a broken upload may still be reading them
+		return
+	}
+	for _, c := range cut.Columns {
+		c.Free(s.shared.Pool)
+	}
+	if cut.Change.Flush != nil && cut.Change.Flush.Log != nil {
+		cut.Change.Flush.Log.Bytes = report.Bytes
+	}
+	s.cfg.Ack(cut.Seq, cut.Change)
+}
+
+// flush encodes the columns one after another and uploads the files side by
+// side.
+func (s *Sink) flush(cut *stages.Cut) (objects int, bytes int64, err error) {
+	group, ctx := errgroup.WithContext(s.ctx)
+	group.SetLimit(uploads)
+	for file, err := range s.files(cut) {
+		if err != nil {
+			group.Go(func() error { return err })
+			break
+		}
+		objects, bytes = objects+1, bytes+file.Size
+		group.Go(func() error {
+			o := checkpoints.Object{Parts: file.Parts, CRC32C: &file.CRC32C, Meta: s.cfg.Meta}
+			if _, err := s.shared.Bucket.Put(ctx, file.key, o, checkpoints.Condition{}); err != nil {
+				return fmt.Errorf("put %s: %w", file.key, err)
+			}
+			file.Free()
+			return nil
+		})
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return objects, bytes, group.Wait()
+}
+
+type namedFile struct {
+	*binlog.File
+	key string
+}
+
+// files yields the encoded files of a cut with their keys: a binlog a field,
+// or one delta log.
+func (s *Sink) files(cut *stages.Cut) func(func(namedFile, error) bool) {
+	seg := &cut.Change.Flush.Segment
+	log := cut.Change.Flush.Log
+	meta := binlog.Meta{
+		Collection: seg.Collection, Partition: seg.Partition, Segment: seg.ID, MinTS: log.MinTS, MaxTS: log.MaxTS,
+	}
+	return func(yield func(namedFile, error) bool) {
+		if seg.Level == checkpoints.L0 {
+			key := checkpoints.DeltaLogKey(seg.Collection, seg.Partition, seg.ID, cut.LogID)
+			file, err := s.shared.Encoder.EncodeDeltas(meta, cut.Columns[0], cut.Columns[1])
+			yield(namedFile{file, key}, wrap(key, err))
+			return
+		}
+		for _, c := range cut.Columns {
+			key := checkpoints.InsertLogKey(seg.Collection, seg.Partition, seg.ID, c.Field.ID, cut.LogID)
+			file, err := s.shared.Encoder.Encode(meta, c)
+			if !yield(namedFile{file, key}, wrap(key, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func wrap(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("encode %s: %w", key, err)
+}

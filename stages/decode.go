@@ -1,0 +1,81 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages/wire"
+)
+
+// Decoder turns records into messages. It walks structure only: whether
+// columns fit a schema is asked after the filter, since a persisted row is
+// dropped unread.
+type Decoder struct {
+	next   checkpoints.Position // where the next pack begins
+	window *window
+}
+
+// NewDecoder returns a decoder for a log that is read from a position on; its
+// tick is the last one before it.
+func NewDecoder(from checkpoints.Position) *Decoder {
+	return &Decoder{next: from, window: newWindow()}
+}
+
+// Step makes one pack of one poll.
+func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
+	pack := &Pack{
+		Signal: in.Signal, Start: d.next, Hold: d.hold(d.next),
+		Bytes: in.Bytes, Now: in.Now, Free: in.Free,
+	}
+	batch := batch{pack: pack, inserts: make([]wire.Insert, 0, len(in.Records))}
+	pack.Messages = make([]Message, 0, len(in.Records))
+	for i := range in.Records {
+		if err := d.record(&batch, &in.Records[i]); err != nil {
+			return nil, err
+		}
+	}
+	pack.End, pack.HoldAfter = d.next, d.hold(d.next)
+	return []*Pack{pack}, nil
+}
+
+// batch is a pack under construction with the slabs that its messages share.
+type batch struct {
+	pack    *Pack
+	inserts []wire.Insert
+	fields  []wire.Field
+}
+
+func (d *Decoder) record(b *batch, r *Record) error {
+	if r.Offset < d.next.Offset {
+		return fmt.Errorf("offset %d follows after offset %d was expected", r.Offset, d.next.Offset)
+	}
+	at := checkpoints.Position{Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Tick: d.next.Tick}
+	b.pack.LogTime = r.Time
+	b.pack.Counts.Records++
+	var m Message
+	if !r.Control {
+		m = d.message(b, r, at)
+	}
+	d.next = checkpoints.Position{Offset: checkpoints.After(r.Offset), LeaderEpoch: r.LeaderEpoch, Tick: d.next.Tick}
+	if m.empty() {
+		return nil
+	}
+	m.Identity, m.Record = at, *r
+	if m.Event != nil {
+		m.Event.Position, m.Event.Start = at, d.hold(at)
+		m.Event.End, m.Event.After = d.next, d.hold(d.next)
+		m.Event.LogTime = r.Time
+	}
+	b.pack.Messages = append(b.pack.Messages, m)
+	return nil
+}
+
+// hold is where reading must begin so that a pack which begins at p is
+// decoded the same way.
+func (d *Decoder) hold(p checkpoints.Position) checkpoints.Position {
+	if first, ok := d.window.first(); ok {
+		return p.Earlier(first)
+	}
+	return p
+}

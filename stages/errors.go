@@ -1,0 +1,12 @@
+package stages
+
+import "errors"
+
+// Errors that stop a vchannel until somebody has looked; to be tested with
+// errors.Is.
+var (
+	// ErrUnknownCollection: rows of a collection whose schema was not seen.
+	ErrUnknownCollection = errors.New("no schema of the collection is known")
+	// ErrBadRecord: a bad record under the policy that stops at one.
+	ErrBadRecord = errors.New("bad record")
+)

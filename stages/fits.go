@@ -1,0 +1,148 @@
+package stages
+
+import (
+	"fmt"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+
+	"flowgraph/stages/column"
+	"flowgraph/stages/wire"
+)
+
+// kinds says in which arms of FieldData values of a type may travel.
+var kinds = map[schemapb.DataType][]wire.Kind{
+	schemapb.DataType_Bool:              {wire.Bools},
+	schemapb.DataType_Int8:              {wire.Ints},
+	schemapb.DataType_Int16:             {wire.Ints},
+	schemapb.DataType_Int32:             {wire.Ints},
+	schemapb.DataType_Int64:             {wire.Longs},
+	schemapb.DataType_Timestamptz:       {wire.Timestamptz, wire.Longs},
+	schemapb.DataType_Float:             {wire.Floats},
+	schemapb.DataType_Double:            {wire.Doubles},
+	schemapb.DataType_String:            {wire.Texts},
+	schemapb.DataType_VarChar:           {wire.Texts},
+	schemapb.DataType_Text:              {wire.Texts},
+	schemapb.DataType_JSON:              {wire.JSONs},
+	schemapb.DataType_Geometry:          {wire.Geometry},
+	schemapb.DataType_Array:             {wire.Arrays},
+	schemapb.DataType_FloatVector:       {wire.FloatVector},
+	schemapb.DataType_BinaryVector:      {wire.BinaryVector},
+	schemapb.DataType_Float16Vector:     {wire.Float16Vector},
+	schemapb.DataType_BFloat16Vector:    {wire.BFloat16Vector},
+	schemapb.DataType_SparseFloatVector: {wire.SparseVector},
+	schemapb.DataType_Int8Vector:        {wire.Int8Vector},
+}
+
+// maxRows bounds what a message may claim; a record is far below it.
+const maxRows = 1 << 30
+
+// fit finds the column view of each schema field, in the schema's order, and
+// says why the message does not fit. A nil view stands for the system fields
+// and for a nullable field that the message leaves out.
+func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, error) {
+	if m.RowBased {
+		return nil, fmt.Errorf("row based inserts are not supported")
+	}
+	if m.Rows > maxRows {
+		return nil, fmt.Errorf("%d rows in one message", m.Rows)
+	}
+	rows := int(m.Rows)
+	if err := counts("row IDs", m.RowIDs, rows); err != nil {
+		return nil, err
+	}
+	if err := counts("timestamps", m.Timestamps, rows); err != nil {
+		return nil, err
+	}
+	views, used := views[:0], 0
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.ID < column.FirstUser {
+			views = append(views, nil)
+			continue
+		}
+		if !f.Supported() {
+			return nil, fmt.Errorf("field %q (%d): type %s is not supported", f.Name, f.ID, f.Type)
+		}
+		v := find(m.Fields, f, i-2)
+		if v == nil && !f.Nullable {
+			return nil, fmt.Errorf("field %q (%d) is missing", f.Name, f.ID)
+		}
+		if v != nil {
+			used++
+			if err := fieldFits(f, v, rows); err != nil {
+				return nil, fmt.Errorf("field %q (%d): %w", f.Name, f.ID, err)
+			}
+		}
+		views = append(views, v)
+	}
+	if used != len(m.Fields) {
+		return nil, fmt.Errorf("%d columns, of which the schema knows %d", len(m.Fields), used)
+	}
+	return views, nil
+}
+
+// find looks where the field is expected first: columns travel in schema order.
+func find(fields []wire.Field, f *column.Field, at int) *wire.Field {
+	if at < len(fields) && fields[at].ID == f.ID {
+		return &fields[at]
+	}
+	for i := range fields {
+		if fields[i].ID == f.ID || fields[i].ID == 0 && string(fields[i].Name) == f.Name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+func counts(what string, packed []byte, rows int) error {
+	if n, whole := column.CountVarints(packed); n != rows || !whole {
+		return fmt.Errorf("%d %s for %d rows", n, what, rows)
+	}
+	return nil
+}
+
+func fieldFits(f *column.Field, v *wire.Field, rows int) error {
+	if v.Valid != nil {
+		if !f.Nullable {
+			return fmt.Errorf("nulls in a field that has none")
+		}
+		if err := counts("validity marks", v.Valid, rows); err != nil {
+			return err
+		}
+	}
+	if v.Kind == wire.None && rows > 0 || v.Kind != wire.None && !travels(f.Type, v.Kind) {
+		return fmt.Errorf("values of another type than %s", f.Type)
+	}
+	n, err := values(f, v)
+	if err == nil && n != rows {
+		err = fmt.Errorf("%d values for %d rows", n, rows)
+	}
+	return err
+}
+
+func travels(t schemapb.DataType, k wire.Kind) bool {
+	for _, ok := range kinds[t] {
+		if k == ok {
+			return true
+		}
+	}
+	return false
+}
+
+// values counts the values of a column.
+func values(f *column.Field, v *wire.Field) (int, error) {
+	switch v.Kind {
+	case wire.Bools, wire.Ints, wire.Longs, wire.Timestamptz:
+		n, whole := column.CountVarints(v.Data)
+		if !whole {
+			return 0, fmt.Errorf("a value is cut short")
+		}
+		return n, nil
+	case wire.Floats, wire.Doubles, wire.FloatVector, wire.BinaryVector, wire.Float16Vector, wire.BFloat16Vector, wire.Int8Vector:
+		if len(v.Data)%f.Width() != 0 {
+			return 0, fmt.Errorf("%d bytes are no multiple of a value's %d", len(v.Data), f.Width())
+		}
+		return len(v.Data) / f.Width(), nil
+	}
+	return v.Strings.Len(), nil
+}

@@ -1,0 +1,177 @@
+package stages
+
+import (
+	"fmt"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
+	"google.golang.org/protobuf/proto"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages/column"
+	"flowgraph/stages/wire"
+)
+
+// message reads one record of Milvus 2.2 to 2.5: the value is the request
+// itself. A record that says nothing here, such as a tick, gives an empty
+// message.
+func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message {
+	if len(r.Value) == 0 {
+		return Message{Bad: "empty: the record has no value"}
+	}
+	base, err := wire.ParseBase(r.Value)
+	if err != nil {
+		return bad(err)
+	}
+	kind := messageType(r.Headers, base)
+	switch kind {
+	case commonpb.MsgType_TimeTick:
+		d.tick(base.Timestamp)
+		return Message{}
+	case commonpb.MsgType_Insert:
+		return d.insert(b, r, at)
+	case commonpb.MsgType_Delete:
+		return d.delete(b, r, at)
+	case commonpb.MsgType_CreateCollection, commonpb.MsgType_DropCollection,
+		commonpb.MsgType_CreatePartition, commonpb.MsgType_DropPartition:
+		event, err := ddl(kind, r.Value, base)
+		if err != nil {
+			return bad(err)
+		}
+		event.Offset = r.Offset
+		return Message{Event: event}
+	}
+	if _, known := commonpb.MsgType_name[int32(kind)]; !known || kind == commonpb.MsgType_Undefined {
+		return Message{Bad: fmt.Sprintf("unknown message type %d", kind)}
+	}
+	b.pack.Counts.Ignored++
+	return Message{}
+}
+
+// messageType trusts the header of 2.4 and 2.5 where it names a type, else
+// the base, which every message has.
+func messageType(headers []wire.Header, base wire.Base) commonpb.MsgType {
+	for _, h := range headers {
+		if h.Key == "msg_type" {
+			if t, ok := commonpb.MsgType_value[string(h.Value)]; ok {
+				return commonpb.MsgType(t)
+			}
+		}
+	}
+	return commonpb.MsgType(base.Type)
+}
+
+func bad(err error) Message { return Message{Bad: err.Error()} }
+
+func (d *Decoder) tick(ts uint64) {
+	if ts > d.next.Tick {
+		d.next.Tick = ts
+	}
+	d.window.tick(ts)
+}
+
+func (d *Decoder) insert(b *batch, r *Record, at checkpoints.Position) Message {
+	b.inserts = append(b.inserts, wire.Insert{})
+	m := &b.inserts[len(b.inserts)-1]
+	fields, err := m.Parse(r.Value, b.fields)
+	b.fields = fields
+	if err == nil && (m.Collection <= 0 || m.Segment < 0) {
+		err = fmt.Errorf("insert into collection %d, segment %d: an ID is negative or missing", m.Collection, m.Segment)
+	}
+	if err != nil {
+		return bad(err)
+	}
+	if d.window.repeated(m.Base.MsgID, m.Shard, int32(commonpb.MsgType_Insert), at, m.MaxTS) {
+		b.pack.Counts.Repeated++
+		return Message{}
+	}
+	return Message{Insert: m}
+}
+
+func (d *Decoder) delete(b *batch, r *Record, at checkpoints.Position) Message {
+	m := &wire.Delete{}
+	err := m.Parse(r.Value)
+	if err == nil && m.Collection <= 0 {
+		err = fmt.Errorf("delete in collection %d: the ID is negative or missing", m.Collection)
+	}
+	if err != nil {
+		return bad(err)
+	}
+	if d.window.repeated(m.Base.MsgID, m.Shard, int32(commonpb.MsgType_Delete), at, m.MaxTS) {
+		b.pack.Counts.Repeated++
+		return Message{}
+	}
+	return Message{Delete: m}
+}
+
+// ddl reads a DDL message. They are rare, so they are unmarshalled whole.
+func ddl(kind commonpb.MsgType, value []byte, base wire.Base) (*Event, error) {
+	e := &Event{}
+	e.Timestamp = base.Timestamp
+	switch kind {
+	case commonpb.MsgType_CreateCollection:
+		return createCollection(e, value)
+	case commonpb.MsgType_DropCollection:
+		var m msgpb.DropCollectionRequest
+		if err := proto.Unmarshal(value, &m); err != nil {
+			return nil, fmt.Errorf("drop collection: %w", err)
+		}
+		e.Kind, e.Collection, e.Name = checkpoints.DropCollection, m.GetCollectionID(), m.GetCollectionName()
+	case commonpb.MsgType_CreatePartition:
+		var m msgpb.CreatePartitionRequest
+		if err := proto.Unmarshal(value, &m); err != nil {
+			return nil, fmt.Errorf("create partition: %w", err)
+		}
+		e.Kind, e.Collection = checkpoints.CreatePartition, m.GetCollectionID()
+		e.Partition, e.Name = m.GetPartitionID(), m.GetPartitionName()
+	case commonpb.MsgType_DropPartition:
+		var m msgpb.DropPartitionRequest
+		if err := proto.Unmarshal(value, &m); err != nil {
+			return nil, fmt.Errorf("drop partition: %w", err)
+		}
+		e.Kind, e.Collection = checkpoints.DropPartition, m.GetCollectionID()
+		e.Partition, e.Name = m.GetPartitionID(), m.GetPartitionName()
+	}
+	return e, checkEvent(e)
+}
+
+func createCollection(e *Event, value []byte) (*Event, error) {
+	var m msgpb.CreateCollectionRequest
+	if err := proto.Unmarshal(value, &m); err != nil {
+		return nil, fmt.Errorf("create collection: %w", err)
+	}
+	e.Kind, e.Collection, e.Name = checkpoints.CreateCollection, m.GetCollectionID(), m.GetCollectionName()
+	e.Schema = m.GetSchema()
+	if len(e.Schema) == 0 && m.GetCollectionSchema() != nil {
+		schema, err := proto.Marshal(m.GetCollectionSchema())
+		if err != nil {
+			return nil, fmt.Errorf("create collection: %w", err)
+		}
+		e.Schema = schema
+	}
+	e.Partitions = map[int64]string{}
+	for i, id := range m.GetPartitionIDs() {
+		e.Partitions[id] = ""
+		if names := m.GetPartitionNames(); i < len(names) {
+			e.Partitions[id] = names[i]
+		}
+	}
+	if id := m.GetPartitionID(); id != 0 && len(e.Partitions) == 0 {
+		e.Partitions[id] = m.GetPartitionName()
+	}
+	return e, checkEvent(e)
+}
+
+// checkEvent refuses what no Milvus sends.
+func checkEvent(e *Event) error {
+	partition := e.Kind == checkpoints.CreatePartition || e.Kind == checkpoints.DropPartition
+	if e.Collection <= 0 || partition && e.Partition <= 0 {
+		return fmt.Errorf("%s of collection %d, partition %d: an ID is not positive", e.Kind, e.Collection, e.Partition)
+	}
+	if e.Kind == checkpoints.CreateCollection {
+		if _, err := column.ParseSchema(e.Schema); err != nil {
+			return fmt.Errorf("create collection %d: %w", e.Collection, err)
+		}
+	}
+	return nil
+}
