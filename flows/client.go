@@ -2,6 +2,7 @@ package flows
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -91,10 +92,14 @@ func topicID(ctx context.Context, client *kgo.Client, topic string) (string, err
 		if err := kerr.ErrorForCode(resp.Topics[i].ErrorCode); err != nil {
 			return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
 		}
-		return kadm.TopicID(resp.Topics[i].TopicID).String(), nil
+		return topicIDText(resp.Topics[i].TopicID), nil
 	}
 	return "", fmt.Errorf("metadata of topic %s: the broker does not mention it", topic)
 }
+
+// topicIDText writes a topic ID as Kafka does, without characters that mean
+// something in an object's key.
+func topicIDText(id [16]byte) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
 // bounds asks for a log's start and its last stable offset.
 func bounds(client *kgo.Client, v checkpoints.VChannel) Bounds {

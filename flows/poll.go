@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
@@ -46,7 +45,10 @@ func (w *Worker) poll() {
 		}
 		now := time.Now()
 		fetches.EachTopic(func(t kgo.FetchTopic) {
-			id := kadm.TopicID(t.TopicID).String()
+			id := ""
+			if t.TopicID != [16]byte{} { // an old broker gives none
+				id = topicIDText(t.TopicID)
+			}
 			for i := range t.Partitions {
 				w.dispatch(t.Topic, id, &t.Partitions[i], now)
 			}
@@ -126,7 +128,7 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 
 // fetchError says why the records of a fetch may not be taken.
 func fetchError(a *assignment, id string, f *kgo.FetchPartition) error {
-	if known := a.topicID.Load(); known != nil && len(f.Records) > 0 && id != *known && id != (kadm.TopicID{}).String() {
+	if known := a.topicID.Load(); known != nil && len(f.Records) > 0 && id != "" && id != *known {
 		return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *known, id, checkpoints.ErrTopicRecreated)
 	}
 	if f.Err == nil || errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled) {

@@ -169,8 +169,12 @@ func checkEvent(e *Event) error {
 		return fmt.Errorf("%s of collection %d, partition %d: an ID is not positive", e.Kind, e.Collection, e.Partition)
 	}
 	if e.Kind == checkpoints.CreateCollection {
-		if _, err := column.ParseSchema(e.Schema); err != nil {
+		schema, err := column.ParseSchema(e.Schema)
+		if err != nil {
 			return fmt.Errorf("create collection %d: %w", e.Collection, err)
+		}
+		if e.Name == "" { // up to 2.3 only the schema has it
+			e.Name = schema.Name
 		}
 	}
 	return nil

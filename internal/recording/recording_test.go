@@ -58,7 +58,7 @@ func TestNullIsNotEmptyAfterARoundTrip(t *testing.T) {
 		{Topic: "t", Offset: 7, Timestamp: 2, Key: []byte{}, Value: nil, Headers: []recording.Header{
 			{Name: "n", Value: nil}, {Name: "n", Value: []byte{}}, {Name: "<é>", Value: []byte{0, 255}},
 		}},
-		{Topic: "u", Partition: 3, Offset: 0, Timestamp: 0, Key: []byte("k"), Value: bytes.Repeat([]byte{0xab}, 17<<20), Headers: []recording.Header{}},
+		{Topic: "u", Partition: 3, Offset: 0, Timestamp: 0, Key: []byte("k"), Value: bytes.Repeat([]byte{0xab}, 2<<20), Headers: []recording.Header{}},
 	}
 	for _, name := range []string{"r.jsonl", "r.jsonl.gz", "r.jsonl.zst"} {
 		path := filepath.Join(t.TempDir(), name)

@@ -33,8 +33,8 @@ func Replay(ctx, stop context.Context, path string, o ReplayOptions) (Survey, er
 		return s, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	if err := prepareTopics(ctx, kadm.NewClient(client), s, o.Append); err != nil {
-		return s, err
+	if err := prepareTopics(stop, kadm.NewClient(client), s, o.Append); err != nil {
+		return s, stopped(stop, err)
 	}
 	return s, produce(ctx, stop, client, path, s, o)
 }
@@ -72,8 +72,7 @@ func produce(ctx, stop context.Context, client *kgo.Client, path string, s Surve
 			return err
 		}
 		if err := rate.wait(stop, n); err != nil || stop.Err() != nil {
-			err = errors.Join(flush(ctx, client), fmt.Errorf("%w: %d of %d records are replayed", ErrStopped, n, s.Records))
-			return err
+			return errors.Join(flush(ctx, client), fmt.Errorf("%w: %d of %d records are replayed", ErrStopped, n, s.Records))
 		}
 		// A record that fails cancels the context before a later record of
 		// its partition could be taken in its place.

@@ -21,6 +21,7 @@ type Writer struct {
 	packer  io.Closer // ends the compressed stream; nil when plain
 	lines   *json.Encoder
 	records int64
+	bytes   int64 // of keys, values and headers
 }
 
 // Create starts a recording; its name's ending says how it is compressed.
@@ -74,11 +75,15 @@ func (w *Writer) Write(r Record) error {
 		r.Headers = []Header{}
 	}
 	w.records++
+	w.bytes += int64(r.Size())
 	return w.lines.Encode(r)
 }
 
 // Records is how many were written.
 func (w *Writer) Records() int64 { return w.records }
+
+// Bytes is how many bytes of keys, values and headers were written.
+func (w *Writer) Bytes() int64 { return w.bytes }
 
 // Commit ends the recording and gives the file its name.
 func (w *Writer) Commit() error {

@@ -275,3 +275,34 @@ func TestBrokenColumnsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Garbage per page or per row is what made encoders slow.
+func TestEncodingAllocatesPerFileNotPerRow(t *testing.T) {
+	var e Encoder
+	for _, f := range []column.Field{{Type: schemapb.DataType_FloatVector, Dim: 64}, {Type: schemapb.DataType_Int64}, {Type: schemapb.DataType_VarChar}, {Type: schemapb.DataType_Bool}} {
+		c := fill(f, 30_000, 0, 5)
+		n := testing.AllocsPerRun(5, func() { mustEncodeAndFree(t, &e, c) })
+		if n > 60 {
+			t.Errorf("%v: %v allocations for %d rows in %d pages", f.Type, n, c.Rows, len(c.Pages))
+		}
+	}
+	keys, times := fill(column.Field{Type: schemapb.DataType_Int64}, 30_000, 0, 5), fill(column.Field{Type: schemapb.DataType_Int64}, 30_000, 0, 6)
+	n := testing.AllocsPerRun(5, func() {
+		f, err := e.EncodeDeltas(meta, keys, times)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Free()
+	})
+	if n > 60 {
+		t.Errorf("%v allocations for %d deletes", n, keys.Rows)
+	}
+}
+
+func mustEncodeAndFree(t *testing.T, e *Encoder, c *column.Column) {
+	f, err := e.Encode(meta, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Free()
+}
