@@ -31,6 +31,9 @@ func Capture(ctx, stop context.Context, w *Writer, o CaptureOptions) error {
 		kgo.KeepControlRecords(),
 		// A reader that is reset would leave a hole or begin again.
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		// Closing the client races with a fetch that is on its way to open one,
+		// and one reader does not need them.
+		kgo.DisableFetchSessions(),
 	}, o.Client...)...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
