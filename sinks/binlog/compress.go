@@ -34,8 +34,9 @@ func chooseCodec(w *workspace, c *column.Column) int32 {
 		return codecRaw
 	}
 	before, after := 0, 0
-	for i := range min(probes, len(c.Pages)) {
-		page := c.Pages[i*(len(c.Pages)-1)/max(1, probes-1)].Data
+	n := min(probes, len(c.Pages))
+	for i := range n {
+		page := c.Pages[i*(len(c.Pages)-1)/max(1, n-1)].Data
 		page = page[:min(len(page), probeSize)]
 		w.compressed = w.zstd.EncodeAll(page, w.compressed[:0])
 		before, after = before+len(page), after+len(w.compressed)

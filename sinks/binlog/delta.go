@@ -30,7 +30,7 @@ func (e *Encoder) EncodeDeltas(m Meta, keys, timestamps *column.Column) (*File, 
 	defer e.release(w)
 
 	g := newGather(e)
-	g.file.Rows, g.file.Original = keys.Rows, keys.Bytes()+timestamps.Bytes()
+	g.file.Rows, g.file.Original = keys.Rows, length(keys)+length(timestamps)
 	head := head{meta: m, field: -1, kind: schemapb.DataType_String, event: DeleteEvent}
 	g.write(head.encode(fmt.Appendf(nil, `{"original_size":"%d"}`, g.file.Original)))
 	text := leaf{physical: parquetByteArray, converted: convertedUTF8}

@@ -3,7 +3,6 @@ package binlog
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -240,69 +239,4 @@ func TestFreedFileDoesNotDisturbTheNext(t *testing.T) {
 		}
 		sameRows(t, c, log.Rows)
 	}
-}
-
-// A file that cannot be read must not reach the store.
-func TestBrokenColumnsAreRefused(t *testing.T) {
-	page := func(f column.Field, p ...column.Page) *column.Column {
-		c := &column.Column{Field: f, Pages: p}
-		for i := range p {
-			c.Rows += p[i].Rows
-		}
-		return c
-	}
-	int64s, text := column.Field{Type: schemapb.DataType_Int64}, column.Field{Type: schemapb.DataType_VarChar}
-	short := page(int64s, column.Page{Data: make([]byte, 8), Rows: 1})
-	short.Rows = 2
-	for name, tt := range map[string]struct {
-		c    *column.Column
-		want error
-	}{
-		"half a value":        {page(int64s, column.Page{Data: make([]byte, 12), Rows: 2}), ErrCorrupt},
-		"rows without values": {page(int64s, column.Page{Data: make([]byte, 8), Rows: 2}), ErrCorrupt},
-		"null in a required":  {page(int64s, column.Page{Rows: 1, Valid: []bool{false}}), ErrCorrupt},
-		"marks and rows":      {page(int64s, column.Page{Data: make([]byte, 8), Rows: 1, Valid: []bool{true, false}}), ErrCorrupt},
-		"length past the end": {page(text, column.Page{Data: []byte{9, 0, 0, 0, 'a'}, Rows: 1}), ErrCorrupt},
-		"text without length": {page(text, column.Page{Data: []byte{9, 0}, Rows: 1}), ErrCorrupt},
-		"too few texts":       {page(text, column.Page{Data: []byte{0, 0, 0, 0}, Rows: 2}), ErrCorrupt},
-		"count of rows":       {short, ErrCorrupt},
-		"vector without dim":  {page(column.Field{Type: schemapb.DataType_FloatVector}), ErrUnsupported},
-		"unknown type":        {page(column.Field{Type: 99}), ErrUnsupported},
-	} {
-		var e Encoder
-		if _, err := e.Encode(meta, tt.c); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, err, tt.want)
-		}
-	}
-}
-
-// Garbage per page or per row is what made encoders slow.
-func TestEncodingAllocatesPerFileNotPerRow(t *testing.T) {
-	var e Encoder
-	for _, f := range []column.Field{{Type: schemapb.DataType_FloatVector, Dim: 64}, {Type: schemapb.DataType_Int64}, {Type: schemapb.DataType_VarChar}, {Type: schemapb.DataType_Bool}} {
-		c := fill(f, 30_000, 0, 5)
-		n := testing.AllocsPerRun(5, func() { mustEncodeAndFree(t, &e, c) })
-		if n > 60 {
-			t.Errorf("%v: %v allocations for %d rows in %d pages", f.Type, n, c.Rows, len(c.Pages))
-		}
-	}
-	keys, times := fill(column.Field{Type: schemapb.DataType_Int64}, 30_000, 0, 5), fill(column.Field{Type: schemapb.DataType_Int64}, 30_000, 0, 6)
-	n := testing.AllocsPerRun(5, func() {
-		f, err := e.EncodeDeltas(meta, keys, times)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Free()
-	})
-	if n > 60 {
-		t.Errorf("%v allocations for %d deletes", n, keys.Rows)
-	}
-}
-
-func mustEncodeAndFree(t *testing.T, e *Encoder, c *column.Column) {
-	f, err := e.Encode(meta, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Free()
 }

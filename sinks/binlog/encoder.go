@@ -61,8 +61,9 @@ func (e *Encoder) Encode(m Meta, c *column.Column) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := c.Bytes(); n >= maxPayload {
-		return nil, fmt.Errorf("field %d: %w: %d bytes", c.Field.ID, ErrTooLarge, n)
+	size := length(c)
+	if size >= maxPayload { // also where compression would make it fit: Milvus' readers expand it
+		return nil, fmt.Errorf("field %d: %w: %d bytes", c.Field.ID, ErrTooLarge, size)
 	}
 	w, err := e.workspace()
 	if err != nil {
@@ -71,7 +72,7 @@ func (e *Encoder) Encode(m Meta, c *column.Column) (*File, error) {
 	defer e.release(w)
 
 	g := newGather(e)
-	g.file.Rows, g.file.Original = c.Rows, c.Bytes()
+	g.file.Rows, g.file.Original = c.Rows, size
 	head := head{meta: m, field: c.Field.ID, kind: c.Field.Type, event: InsertEvent}
 	g.write(head.encode(fmt.Appendf(nil, `{"nullable":%t,"original_size":"%d"}`, c.Field.Nullable, g.file.Original)))
 	chunk := newChunk(g, w, "val", leaf, c.Field.Nullable)
@@ -82,4 +83,13 @@ func (e *Encoder) Encode(m Meta, c *column.Column) (*File, error) {
 	}
 	chunk.close()
 	return g.finish(head)
+}
+
+// length is that of the values, by the pages: a column may have been put
+// together from others' pages.
+func length(c *column.Column) (n int64) {
+	for i := range c.Pages {
+		n += int64(len(c.Pages[i].Data))
+	}
+	return n
 }
