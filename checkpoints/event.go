@@ -39,7 +39,7 @@ func (d *Document) event(e Event) error {
 	case DropCollection:
 		d.dropCollection(c, &e)
 	}
-	d.Events = append(d.Events[:len(d.Events):len(d.Events)], e)
+	d.Events = append(d.Events, e)
 	return nil
 }
 

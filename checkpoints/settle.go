@@ -37,12 +37,7 @@ func (t *Tracker) settle(ctx context.Context) (int, error) {
 	n := len(segments) + len(events)
 	err := parallel(ctx, settlers, n, func(ctx context.Context, i int) error {
 		if i >= len(segments) {
-			e := events[i-len(segments)]
-			if err := putEvent(ctx, t.store.bucket, d, e, meta); err != nil {
-				return err
-			}
-			t.forget(e)
-			return nil
+			return putEvent(ctx, t.store.bucket, d, events[i-len(segments)], meta)
 		}
 		s := segments[i]
 		if !s.unknownToAll() {
@@ -56,6 +51,7 @@ func (t *Tracker) settle(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, t.giveUp(ctx, err)
 	}
+	t.forget(events)
 	return n, nil
 }
 
@@ -74,9 +70,13 @@ func (t *Tracker) final() (*Document, []*Segment, []Event) {
 		}
 	}
 	slices.SortFunc(segments, func(a, b *Segment) int { return cmp.Compare(a.ID, b.ID) })
+	held := make(map[int64]bool, len(t.doc.Events))
+	for _, e := range t.doc.Events {
+		held[e.Offset] = true
+	}
 	var events []Event
 	for _, e := range t.stored.Events {
-		if slices.ContainsFunc(t.doc.Events, func(o Event) bool { return o.Offset == e.Offset }) {
+		if held[e.Offset] {
 			events = append(events, e)
 		}
 	}
@@ -98,22 +98,37 @@ func (t *Tracker) leave(segment int64) {
 	t.want(leaving)
 }
 
-func (t *Tracker) forget(e Event) {
+func (t *Tracker) forget(events []Event) {
+	if len(events) == 0 {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.doc.forget(e)
+	t.doc.forget(events)
 	t.want(leaving)
 }
 
-// forget takes an event that is stored out of the document, and with the last
-// one of its collection what the document need not know of dropped things:
+// forget takes events that are stored out of the document, and with the last
+// one of a collection what the document need not know of dropped things:
 // their events have it.
-func (d *Document) forget(e Event) {
-	d.Events = slices.DeleteFunc(slices.Clone(d.Events), func(o Event) bool { return o.Offset == e.Offset })
-	if slices.ContainsFunc(d.Events, func(o Event) bool { return o.Collection == e.Collection }) {
-		return
+func (d *Document) forget(events []Event) {
+	stored, touched, kept := map[int64]bool{}, map[int64]bool{}, map[int64]bool{}
+	for _, e := range events {
+		stored[e.Offset], touched[e.Collection] = true, true
 	}
-	c := d.collection(e.Collection)
+	d.Events = slices.DeleteFunc(slices.Clone(d.Events), func(e Event) bool { return stored[e.Offset] })
+	for _, e := range d.Events {
+		kept[e.Collection] = true
+	}
+	for id := range touched {
+		if !kept[id] {
+			d.collection(id).bare()
+		}
+	}
+}
+
+// bare clears the names and schema of what is dropped.
+func (c *Collection) bare() {
 	if c.Dropped != nil {
 		c.Name, c.Schema = "", nil
 	}

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/membucket"
@@ -196,4 +199,62 @@ func TestEveryObjectSaysWhoWroteIt(t *testing.T) { // B5
 			t.Errorf("%s has metadata %v", c.Key, c.Meta)
 		}
 	}
+}
+
+func TestAnotherEventUnderTheKeyEndsTheFlowByName(t *testing.T) {
+	create := event(checkpoints.Event{Kind: checkpoints.CreateCollection, Offset: 3, Schema: []byte("s"), Partitions: map[int64]string{}})
+	b := membucket.New()
+	l := begin(t, b)
+	l.ack(create)
+	l.flush()
+	key := checkpoints.EventKey(v0.Name(), v0.TopicID, 3)
+	theirs := b.Data(key)
+	for _, test := range []struct {
+		data []byte
+		want error
+	}{
+		{append(bytes.Clone(theirs), '\n'), nil}, // the same in the words of another release
+		{bytes.Replace(theirs, []byte("create"), []byte("alter"), 1), checkpoints.ErrConflict},
+		{theirs[:20], checkpoints.ErrInvalid},
+	} {
+		b := membucket.New()
+		b.Set(key, test.data)
+		l := begin(t, b)
+		l.ack(create)
+		err := l.tracker.Flush(t.Context())
+		if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), key) {
+			t.Errorf("over %s: %v", test.data, err)
+		}
+		if left := len(l.stored().Events) == 0; left != (test.want == nil) {
+			t.Errorf("over %s: events %s", test.data, asJSON(l.stored().Events))
+		}
+	}
+}
+
+func TestManifestsAreAskedForManyAtATimeAndNotMore(t *testing.T) {
+	b := membucket.New()
+	var mu sync.Mutex
+	asking, most := 0, 0
+	b.Before(func(context.Context, membucket.Call) error {
+		mu.Lock()
+		asking++
+		most = max(most, asking)
+		mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		mu.Lock()
+		asking--
+		mu.Unlock()
+		return nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var refs []checkpoints.SegmentRef
+		for id := range int64(160) {
+			refs = append(refs, checkpoints.SegmentRef{Collection: collection, Partition: partition, Segment: id})
+		}
+		start := time.Now()
+		known, err := checkpoints.LookupSegments(t.Context(), b, v0, refs)
+		if err != nil || len(known) != 160 || most != 16 || time.Since(start) != 200*time.Millisecond {
+			t.Errorf("%d answers, %d at a time, in %v: %v", len(known), most, time.Since(start), err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -67,6 +68,7 @@ type Tracker struct {
 func NewTracker(store *Store, doc *Document, pace *Pace, opts Options) *Tracker {
 	own := *doc
 	own.Collections, own.Segments = maps.Clone(doc.Collections), maps.Clone(doc.Segments)
+	own.Events = slices.Clip(doc.Events)
 	return &Tracker{
 		store: store, names: store.Names(), pace: pace, opts: opts,
 		wake: make(chan struct{}, 1), settled: make(chan struct{}, 1), turn: make(chan struct{}, 1),

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,39 +97,53 @@ func running(t *testing.T, b *membucket.Bucket, o checkpoints.Options) (*life, f
 	return l, func() error { cancel(); return <-done }
 }
 
-// commits are the times of document puts after the claim, since start.
-func commits(start time.Time, times *[]time.Duration) membucket.Hook {
-	return func(_ context.Context, c membucket.Call) error {
-		if c.Op == membucket.Put && c.Key == checkpoints.DocumentKey(v0.Name()) {
-			*times = append(*times, time.Since(start))
-		}
-		return nil
+// clock notes when documents are put.
+type clock struct {
+	mu    sync.Mutex
+	start time.Time
+	times []time.Duration
+}
+
+func (c *clock) hook(_ context.Context, call membucket.Call) error {
+	if call.Op == membucket.Put && call.Key == checkpoints.DocumentKey(v0.Name()) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.times = append(c.times, time.Since(c.start))
 	}
+	return nil
+}
+
+// restart returns the times noted and begins anew.
+func (c *clock) restart() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times := c.times
+	c.start, c.times = time.Now(), nil
+	return times
 }
 
 func TestTheFirstChangeAfterQuietIsStoredAtOnceTheNextOnesAtARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membucket.New()
 		l, stop := running(t, b, checkpoints.DefaultOptions())
-		var times []time.Duration
-		b.Before(commits(time.Now(), &times))
+		c := new(clock)
+		b.Before(c.hook)
+		c.restart()
 		for i := range int64(10) { // flushes every 50 ms
 			l.ack(l.rows(segment(1, 0, i+1), 1))
 			time.Sleep(50 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
 		want := []time.Duration{0, 200 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond}
-		if !slices.Equal(times, want) {
+		if times := c.restart(); !slices.Equal(times, want) {
 			t.Errorf("flushes committed at %v, want %v", times, want)
 		}
-		times = nil
-		b.Before(commits(time.Now(), &times))
 		for i := range int64(250) { // positions every 100 ms
 			l.ack(moved(20+i, nil))
 			time.Sleep(100 * time.Millisecond)
 		}
 		want = []time.Duration{9100 * time.Millisecond, 19100 * time.Millisecond} // 10 s after the one before
-		if !slices.Equal(times, want) {
+		if times := c.restart(); !slices.Equal(times, want) {
 			t.Errorf("positions committed at %v, want %v", times, want)
 		}
 		urgent := moved(1000, nil)
@@ -210,12 +226,11 @@ func TestOneCommitIsInFlightAndTheNewestStateWins(t *testing.T) {
 		var told []int64
 		o.Committed = func(c checkpoints.Commit) { told = append(told, c.Seek.Offset) }
 		l, stop := running(t, b, o)
-		flying, most := 0, 0
+		var flying, most atomic.Int32
 		b.Before(func(context.Context, membucket.Call) error {
-			flying++
-			most = max(most, flying)
+			most.Store(max(most.Load(), flying.Add(1)))
 			time.Sleep(3 * time.Second)
-			flying--
+			flying.Add(-1)
 			return nil
 		})
 		for i := range int64(20) {
@@ -226,14 +241,14 @@ func TestOneCommitIsInFlightAndTheNewestStateWins(t *testing.T) {
 			t.Errorf("status of a slow commit: %+v", s)
 		}
 		l.flush() // while Run runs
-		if most != 1 {
-			t.Errorf("%d calls at a time", most)
-		}
-		if !slices.Equal(told, []int64{1, 16, 20}) {
-			t.Errorf("commits told: %v", told)
+		if most.Load() != 1 {
+			t.Errorf("%d calls at a time", most.Load())
 		}
 		if err := stop(); !errors.Is(err, context.Canceled) {
 			t.Errorf("run: %v", err)
+		}
+		if !slices.Equal(told, []int64{1, 16, 20}) {
+			t.Errorf("commits told: %v", told)
 		}
 	})
 }

@@ -16,7 +16,9 @@ var v0 = checkpoints.VChannel{Topic: "by-dev-rootcoord-dml_0", Partition: 0, Top
 
 const collection, partition = int64(100), int64(101)
 
-func at(offset int64) checkpoints.Position { return checkpoints.Position{Offset: offset, LeaderEpoch: 3} }
+func at(offset int64) checkpoints.Position {
+	return checkpoints.Position{Offset: offset, LeaderEpoch: 3}
+}
 
 // life is one claim and its tracker.
 type life struct {
