@@ -61,7 +61,7 @@ func passes(code string) bool {
 // expired lists the codes of keys that were valid and may be so again.
 func expired(code string) bool {
 	switch code {
-	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidAccessKeyId", "InvalidTokenId":
+	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidAccessKeyId", "InvalidTokenId", "XAdminUserNotFound":
 		return true
 	}
 	return false

@@ -114,7 +114,7 @@ func (p *probe) unusable(ctx context.Context, err error) error {
 	switch a.code {
 	case "NoSuchBucket":
 		return say(fmt.Sprintf("there is no bucket %q: create it, or correct bucket", p.b.cfg.Bucket))
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidTokenId":
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidTokenId", "XAdminUserNotFound":
 		return say("the keys are not valid: check access-key, secret-key and session-token, or what the environment, the shared credentials file or the role gives")
 	case "AccessDenied":
 		if p.b.anonymous() {
