@@ -65,6 +65,7 @@ func (w *Worker) supervise(a *assignment) {
 			return
 		}
 		if err == nil {
+			w.log.Info().Str("vchannel", a.status.vchannel.Name()).Msg("drained")
 			a.status.become("done", nil)
 			return
 		}

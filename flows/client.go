@@ -26,13 +26,18 @@ const (
 	rebalanceTimeout    = 60 * time.Second
 )
 
-// newClient makes the Kafka client. Where reading begins is never the
+// clientOptions are those of every client.
+func (w *Worker) clientOptions() []kgo.Opt {
+	return append([]kgo.Opt{
+		kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph"), kgo.WithLogger(clientLog{w.log}),
+	}, w.cfg.Client...)
+}
+
+// newClient makes the consuming client. Where reading begins is never the
 // client's to decide: every partition is paused until its flow has loaded its
 // checkpoint and set the offset.
 func (w *Worker) newClient() (*kgo.Client, error) {
-	opts := []kgo.Opt{
-		kgo.SeedBrokers(w.cfg.Brokers...),
-		kgo.ClientID("flowgraph"),
+	opts := append(w.clientOptions(),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -40,9 +45,8 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.BrokerMaxReadBytes(1 << 30),
 		kgo.MetadataMaxAge(metadataMaxAge), kgo.MetadataMinAge(time.Second),
-		kgo.WithLogger(clientLog{w.log}),
 		kgo.WithHooks(&w.heartbeat),
-	}
+	)
 	if len(w.cfg.Partitions) > 0 {
 		parts := map[string]map[int32]kgo.Offset{}
 		for topic, ps := range w.cfg.Partitions {
@@ -51,7 +55,8 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 				parts[topic][p] = kgo.NewOffset().AtStart()
 			}
 		}
-		return kgo.NewClient(append(append(opts, kgo.ConsumePartitions(parts)), w.cfg.Client...)...)
+		// A direct consumer's Close races with a fetch that opens a session.
+		return kgo.NewClient(append(opts, kgo.ConsumePartitions(parts), kgo.DisableFetchSessions())...)
 	}
 	opts = append(opts,
 		kgo.ConsumeRegex(), kgo.ConsumeTopics(w.cfg.Topics...), kgo.ConsumerGroup(w.cfg.Group),
@@ -64,7 +69,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 	if w.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(w.cfg.InstanceID))
 	}
-	return kgo.NewClient(append(opts, w.cfg.Client...)...)
+	return kgo.NewClient(opts...)
 }
 
 // fromStart disregards what Kafka stored for the group; the partitions are

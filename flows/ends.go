@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
 )
@@ -18,9 +19,15 @@ type logEnd struct {
 	asked      time.Time // when its document was last read
 }
 
-// listEnds asks where the logs of all topics end.
+// listEnds asks where the logs of all topics end, before the group gives out
+// any of them.
 func (w *Worker) listEnds(ctx context.Context) (map[partition]logEnd, error) {
-	admin := kadm.NewClient(w.client)
+	client, err := kgo.NewClient(w.clientOptions()...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
 	match, err := w.cfg.match()
 	if err != nil {
 		return nil, err

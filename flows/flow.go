@@ -66,6 +66,8 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.Log.Info().Str("vchannel", f.VChannel.Name()).Int64("epoch", doc.Epoch).Int64("from", from.Offset).
+		Int64("seek", doc.Seek.Offset).Int64("log_end", end).Msg("claimed")
 	account := &Account{budget: f.Budget}
 	defer account.close()
 	mailbox := newMailbox(account)

@@ -91,16 +91,20 @@ func (w *Worker) Ready() bool {
 func (w *Worker) Run(ctx, stop context.Context) error {
 	w.ctx, w.fail = context.WithCancelCause(ctx)
 	defer w.fail(nil)
-	client, err := w.newClient()
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	w.client = client
 	if w.cfg.UntilEnd {
-		if w.ends, err = w.listEnds(w.ctx); err != nil {
-			client.Close()
+		ends, err := w.listEnds(w.ctx)
+		if err != nil {
 			return err
 		}
+		w.ends = ends
+	}
+	// The group's callbacks begin with the client; they wait until it is here.
+	w.mu.Lock()
+	client, err := w.newClient()
+	w.client = client
+	w.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
 	}
 	if len(w.cfg.Partitions) > 0 {
 		w.assigned(w.ctx, client, w.cfg.Partitions)
