@@ -32,7 +32,7 @@ type Bucket struct {
 var _ checkpoints.Bucket = (*Bucket)(nil)
 
 // Hooks tell the outside what happens at the store. Any may be nil; they are
-// called from many goroutines and must not block.
+// called from many goroutines, and must not block or call the bucket.
 type Hooks struct {
 	// Request is called after every request: what it was (put, get, stat,
 	// list, remove), the object bytes sent or received, how long it took, and

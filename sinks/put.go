@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -40,7 +41,7 @@ type upload struct {
 
 func (b *Bucket) newUpload(t *task, o checkpoints.Object, etag string) *upload {
 	return &upload{
-		b: b, task: t, object: o, etag: etag, digest: digestOf(b.cfg.Checksum, o),
+		b: b, task: t, object: o, etag: strings.Trim(etag, `"`), digest: digestOf(b.cfg.Checksum, o),
 		payload: &payload{parts: o.Parts, size: o.Size()},
 	}
 }
@@ -76,19 +77,7 @@ func (u *upload) attempt(ctx context.Context) (checkpoints.Info, error) {
 
 // send is one PUT. The payload is not signed: the checksum covers it.
 func (u *upload) send(ctx context.Context) (info checkpoints.Info, sums map[Checksum]string, err error) {
-	meta := make(map[string]string, len(u.object.Meta)+1)
-	for k, v := range u.object.Meta {
-		meta[k] = v
-	}
-	if h := u.digest.header(); h != "" {
-		meta[h] = u.digest.text()
-	}
-	opts := minio.PutObjectOptions{UserMetadata: meta, DisableContentSha256: true, DisableMultipart: true}
-	if u.etag == "" {
-		opts.SetMatchETagExcept("*")
-	} else {
-		opts.SetMatchETag(u.etag)
-	}
+	opts := u.options()
 	var md5Text, shaText string
 	switch u.digest.kind {
 	case MD5:
@@ -105,6 +94,21 @@ func (u *upload) send(ctx context.Context) (info checkpoints.Info, sums map[Chec
 		return size, err
 	})
 	return info, sums, err
+}
+
+func (u *upload) options() minio.PutObjectOptions {
+	meta := make(map[string]string, len(u.object.Meta)+1)
+	maps.Copy(meta, u.object.Meta)
+	if h := u.digest.header(); h != "" {
+		meta[h] = u.digest.text() // the library sends x-amz-... as it is
+	}
+	opts := minio.PutObjectOptions{UserMetadata: meta, DisableContentSha256: true, DisableMultipart: true}
+	if u.etag == "" {
+		opts.SetMatchETagExcept("*")
+	} else {
+		opts.SetMatchETag(u.etag)
+	}
+	return opts
 }
 
 // confirm takes a reply of success for true only when it shows our checksum,
@@ -195,5 +199,5 @@ func (u *upload) begins(data []byte) bool {
 
 func (u *upload) conflict(s stored) error {
 	return fmt.Errorf("%w: stored are %d bytes (ETag %s, vchannel %s, epoch %s), sent were %d",
-		checkpoints.ErrConflict, s.Size, strings.Trim(s.ETag, `"`), s.Meta["vchannel"], s.Meta["epoch"], u.payload.size)
+		checkpoints.ErrConflict, s.Size, s.ETag, s.Meta["vchannel"], s.Meta["epoch"], u.payload.size)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -80,8 +79,6 @@ type (
 // listing follows the pages of one listing.
 type listing struct{ token string }
 
-var errRepeats = errors.New("the store repeats a page of the listing")
-
 // exchanger stands between the library and the wire for what the library does
 // not do: it puts our own body into uploads, finds errors in replies of status
 // 200, and ends listings that turn in circles.
@@ -91,7 +88,7 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l, ok := req.Context().Value(listingKey{}).(*listing); ok {
 		token := req.URL.Query().Get("continuation-token")
 		if token != "" && token == l.token {
-			return nil, &answer{code: "RepeatedToken", message: errRepeats.Error()}
+			return nil, &answer{code: "RepeatedToken", message: "the store gives the same continuation token again"}
 		}
 		l.token = token
 	}

@@ -27,6 +27,7 @@ type waits struct {
 	reason string
 	logged time.Time
 	code   string // of the last logged reason
+	told   bool   // a line says that calls wait, and none yet that they go on
 }
 
 func (w *waits) state() Waiting {
@@ -53,26 +54,19 @@ func (w *waits) stateLocked() Waiting {
 func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
 	now := time.Now()
 	b.waits.mu.Lock()
+	defer b.waits.mu.Unlock()
 	b.waits.reason = err.Error()
-	begins := w == nil
-	if begins {
+	if w == nil {
 		w = &waiter{since: now}
 		b.waits.calls[w] = struct{}{}
+		b.tellWaiting()
 	}
-	// One line for all calls: a store that is down for hours must not fill the
-	// log, and a new reason must show at once.
-	log := code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery
-	if log {
-		b.waits.code, b.waits.logged = code(err), now
-	}
-	s := b.waits.stateLocked()
-	b.waits.mu.Unlock()
-	if log {
-		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", s.Calls).
-			Time("since", s.Since).Msg("the object store does not take or give; trying again")
-	}
-	if begins && b.hooks.Waiting != nil {
-		b.hooks.Waiting(s)
+	// One line for all calls: a store that is down for hours, or stumbles all
+	// the time, must not fill the log; a new reason must show at once.
+	if code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery {
+		b.waits.code, b.waits.logged, b.waits.told = code(err), now, true
+		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", len(b.waits.calls)).
+			Time("since", w.since).Msg("the object store does not take or give; trying again")
 	}
 	return w
 }
@@ -83,16 +77,19 @@ func (b *Bucket) resume(w *waiter) {
 		return
 	}
 	b.waits.mu.Lock()
+	defer b.waits.mu.Unlock()
 	delete(b.waits.calls, w)
-	s := b.waits.stateLocked()
-	if s.Calls == 0 {
-		b.waits.code = ""
-	}
-	b.waits.mu.Unlock()
-	if s.Calls == 0 {
+	if len(b.waits.calls) == 0 && b.waits.told {
+		b.waits.told = false
 		b.log.Info().Dur("waited", time.Since(w.since)).Msg("no call waits for the object store any more")
 	}
+	b.tellWaiting()
+}
+
+// tellWaiting is called with the lock held, so that the hook sees the states
+// in their order.
+func (b *Bucket) tellWaiting() {
 	if b.hooks.Waiting != nil {
-		b.hooks.Waiting(s)
+		b.hooks.Waiting(b.waits.stateLocked())
 	}
 }
