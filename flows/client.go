@@ -43,7 +43,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(),
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
-		kgo.BrokerMaxReadBytes(1 << 30),
+		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.MetadataMaxAge(metadataMaxAge), kgo.MetadataMinAge(time.Second),
 		kgo.WithHooks(&w.heartbeat),
 	)
