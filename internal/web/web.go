@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,7 +24,8 @@ type Worker interface {
 	Ready() bool
 }
 
-// Server answers /metrics, /healthz, /readyz and /api/vchannels.
+// Server answers /metrics, /healthz, /readyz, /api/vchannels and Go's
+// profiles under /debug/pprof/.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
@@ -72,6 +74,9 @@ func handler(w Worker, metrics prometheus.Gatherer, log zerolog.Logger) http.Han
 		}
 		fmt.Fprintln(rw, "ready")
 	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /api/vchannels", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(rw).Encode(w.Status()); err != nil {
