@@ -10,7 +10,7 @@ import (
 	"flowgraph/internal/membucket"
 )
 
-func TestTwoClaimsOfOneHostNeverShareAnEpoch(t *testing.T) { // A8
+func TestTwoClaimsOfOneHostNeverShareAnEpoch(t *testing.T) {
 	b := membucket.New()
 	var other *checkpoints.Store
 	raced := false
@@ -36,7 +36,7 @@ func TestTwoClaimsOfOneHostNeverShareAnEpoch(t *testing.T) { // A8
 	}
 }
 
-func TestEveryClaimMakesOtherNames(t *testing.T) { // A9, A17
+func TestEveryClaimMakesOtherNames(t *testing.T) {
 	b := membucket.New()
 	seen := map[any]bool{}
 	for range 3 {
@@ -88,7 +88,7 @@ func TestTheLastEpochIsRefusedNotWrapped(t *testing.T) {
 	}
 }
 
-func TestALostDocumentIsNotAFreshStart(t *testing.T) { // B8
+func TestALostDocumentIsNotAFreshStart(t *testing.T) {
 	b := membucket.New()
 	begin(t, b)
 	b.Remove(checkpoints.DocumentKey(v0.Name()))
@@ -141,7 +141,7 @@ func TestARecreatedTopicStopsWithBothIDs(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableDocumentIsNeverAFreshStart(t *testing.T) { // field failure #44
+func TestAnUnreadableDocumentIsNeverAFreshStart(t *testing.T) {
 	for name, fail := range map[string]error{
 		"403": checkpoints.ErrRefused, "time-out": context.DeadlineExceeded,
 	} {

@@ -28,13 +28,16 @@ func TestARewindKeepsEndsAndFencesTheOwner(t *testing.T) {
 	wantError(t, err, checkpoints.ErrForward)
 }
 
-func TestANewLogInAnOldBucketLosesNoRowToOldEnds(t *testing.T) { // A20
+func TestANewLogInAnOldBucketLosesNoRowToOldEnds(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(event(checkpoints.Event{Kind: checkpoints.CreateCollection, Offset: 0, Name: "c", Schema: []byte("v1")}))
 	l.ack(l.rows(segment(1, 1, 90), 2))
 	l.ack(l.last(auto(l.names.SegmentID(), 90, 95), 2))
 	l.ack(event(checkpoints.Event{Kind: checkpoints.DropPartition, Offset: 99, Partition: 102}))
+	other := event(checkpoints.Event{Kind: checkpoints.DropCollection, Offset: 100})
+	other.Event.Collection = 200
+	l.ack(other)
 	l.flush()
 	second := v0
 	second.TopicID = "second-topic"
@@ -53,8 +56,8 @@ func TestANewLogInAnOldBucketLosesNoRowToOldEnds(t *testing.T) { // A20
 	if d.TopicID != "second-topic" || d.ReadFrom.Offset != 3 || d.Seek.Offset != 3 || len(d.Segments) != 0 || d.Epoch != 4 {
 		t.Errorf("document %s", asJSON(d))
 	}
-	if c.LastDDL != -1 || c.Name != "c" || string(c.Schema) != "v1" || c.Partitions[partition].AutoEnd != 0 || c.Partitions[102] != nil {
-		t.Errorf("collection %s", asJSON(c))
+	if c.LastDDL != -1 || c.Name != "c" || string(c.Schema) != "v1" || c.Partitions[partition].AutoEnd != 0 || c.Partitions[102] != nil || d.Collections[200] != nil {
+		t.Errorf("collections %s", asJSON(d.Collections))
 	}
 	if k := lookup(t, b, second, 1); k.State != checkpoints.Flushed || k.End.Offset != 0 {
 		t.Errorf("the old log's segment is %+v to the new one", k)

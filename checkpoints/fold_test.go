@@ -65,7 +65,7 @@ func TestFoldingLosesNoLogAndKeepsTheDocumentSmall(t *testing.T) {
 	}
 }
 
-func TestAChunkOfACommitThatWasLostIsNotUsedAgain(t *testing.T) { // A5
+func TestAChunkOfACommitThatWasLostIsNotUsedAgain(t *testing.T) {
 	b := membucket.New()
 	zombie := beginWith(t, b, folding(800))
 	for i := range int64(4) {
@@ -98,28 +98,28 @@ func TestAChunkOfACommitThatWasLostIsNotUsedAgain(t *testing.T) { // A5
 
 func TestTheLongestListIsFoldedFirstAndAFinalOneNever(t *testing.T) {
 	b := membucket.New()
-	l := beginWith(t, b, folding(4500))
-	for i := range int64(30) {
+	l := beginWith(t, b, folding(10500))
+	for i := range int64(60) {
 		l.ack(l.rows(segment(1, 0, i+1), 1))
 	}
 	for i := range int64(5) {
 		l.ack(l.rows(segment(2, 0, i+1), 1))
 	}
-	for i := range int64(20) {
+	for i := range int64(70) {
 		l.ack(l.rows(segment(3, 0, i+1), 1))
 	}
-	l.ack(l.last(segment(3, 0, 40), 1))
+	l.ack(l.last(segment(3, 0, 90), 1))
 	b.Before(refuse(membucket.Put, checkpoints.ManifestKey(collection, partition, 3), context.DeadlineExceeded))
 	if err := l.tracker.Flush(t.Context()); err == nil {
 		t.Fatal("the manifest was not tried")
 	}
 	d := l.stored()
-	if len(d.Segments[1].Logs) != 1 || len(d.Segments[2].Logs) != 5 || len(d.Segments[3].Logs) != 21 {
+	if len(d.Segments[1].Logs) != 1 || len(d.Segments[2].Logs) != 5 || len(d.Segments[3].Logs) != 71 {
 		t.Errorf("logs left: %d, %d, %d", len(d.Segments[1].Logs), len(d.Segments[2].Logs), len(d.Segments[3].Logs))
 	}
 }
 
-func TestFiveThousandOpenSegmentsMakeABoundedDocument(t *testing.T) { // field failure #47
+func TestFiveThousandOpenSegmentsMakeABoundedDocument(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	const segments = 5000

@@ -26,7 +26,7 @@ func lookup(t *testing.T, b checkpoints.Bucket, v checkpoints.VChannel, segment 
 	return known[segment]
 }
 
-func TestASegmentThatLeftTheDocumentIsStillFlushed(t *testing.T) { // A3
+func TestASegmentThatLeftTheDocumentIsStillFlushed(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(l.last(segment(1, 0, 4), 2))
@@ -64,7 +64,7 @@ func TestNoAnswerIsNotANewSegment(t *testing.T) {
 	wantError(t, err, checkpoints.ErrInvalid)
 }
 
-func TestAManifestIsWrittenOnlyForWhatIsCommitted(t *testing.T) { // A4
+func TestAManifestIsWrittenOnlyForWhatIsCommitted(t *testing.T) {
 	b := membucket.New()
 	zombie := begin(t, b)
 	zombie.ack(zombie.last(segment(1, 0, 1), 1))
@@ -81,12 +81,41 @@ func TestAManifestIsWrittenOnlyForWhatIsCommitted(t *testing.T) { // A4
 		return nil
 	})
 	owner.flush()
+	b.Before(nil)
 	if b.Data(manifest1) == nil || owner.stored().Segments[1] != nil {
 		t.Errorf("keys %v, document %s", b.Keys(""), asJSON(owner.stored()))
 	}
 }
 
-func TestWhoeverWritesAManifestWritesTheSame(t *testing.T) { // A4: no owner, no drop mark
+func TestWhatIsAckedDuringACommitIsNotTakenForCommitted(t *testing.T) {
+	b := membucket.New()
+	l := begin(t, b)
+	l.ack(l.rows(segment(1, 0, 1), 1))
+	acked := false
+	b.Before(func(_ context.Context, c membucket.Call) error {
+		d := stored(t, b)
+		switch {
+		case c.Op == membucket.Put && c.Key == checkpoints.DocumentKey(v0.Name()) && !acked:
+			acked = true
+			l.ack(l.last(segment(1, 0, 2), 1))
+			l.ack(event(checkpoints.Event{Kind: checkpoints.AlterCollection, Offset: 2, Schema: []byte("v2")}))
+		case c.Op == membucket.Put && c.Key == manifest1 && d.Segments[1].State != checkpoints.Flushed:
+			t.Errorf("a manifest over %s", asJSON(d))
+		case c.Op == membucket.Put && strings.HasPrefix(c.Key, "ddl/") && len(d.Events) == 0:
+			t.Errorf("an event over %s", asJSON(d))
+		}
+		return nil
+	})
+	l.flush()
+	l.ack(moved(9, nil))
+	l.flush()
+	b.Before(nil)
+	if d := l.stored(); !acked || len(d.Segments)+len(d.Events) > 0 || len(b.Keys("ddl/")) != 1 || b.Data(manifest1) == nil {
+		t.Errorf("keys %v, document %s", b.Keys(""), asJSON(d))
+	}
+}
+
+func TestWhoeverWritesAManifestWritesTheSame(t *testing.T) {
 	b := membucket.New()
 	zombie := begin(t, b)
 	b.Before(refuse(membucket.Put, "segments/", errors.New("the zombie sleeps here")))
@@ -107,7 +136,7 @@ func TestWhoeverWritesAManifestWritesTheSame(t *testing.T) { // A4: no owner, no
 	}
 }
 
-func TestAnotherManifestUnderTheKeyEndsTheFlowByName(t *testing.T) { // B1
+func TestAnotherManifestUnderTheKeyEndsTheFlowByName(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(l.last(segment(1, 0, 4), 2))
@@ -147,7 +176,7 @@ func TestWhatNobodyCanAskForLeavesWithoutAManifest(t *testing.T) {
 	}
 }
 
-func TestADroppedCollectionLeavesTwoNumbersAndItsEvents(t *testing.T) { // A19
+func TestADroppedCollectionLeavesTwoNumbersAndItsEvents(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(event(checkpoints.Event{Kind: checkpoints.CreateCollection, Offset: 0, Name: "c", Schema: bytes.Repeat([]byte("s"), 5000)}))
@@ -188,7 +217,7 @@ func TestADroppedCollectionLeavesTwoNumbersAndItsEvents(t *testing.T) { // A19
 	}
 }
 
-func TestEveryObjectSaysWhoWroteIt(t *testing.T) { // B5
+func TestEveryObjectSaysWhoWroteIt(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(event(checkpoints.Event{Kind: checkpoints.CreateCollection, Offset: 0, Schema: []byte("s")}))

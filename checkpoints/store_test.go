@@ -49,7 +49,7 @@ func doomed(t *testing.T, b *membucket.Bucket, h membucket.Hook) context.Context
 	return ctx
 }
 
-func TestALateAttemptIsNotTakenForTheNewerOne(t *testing.T) { // A10
+func TestALateAttemptIsNotTakenForTheNewerOne(t *testing.T) {
 	b := membucket.New()
 	l := begin(t, b)
 	l.ack(l.rows(segment(1, 0, 3), 3))
@@ -115,7 +115,7 @@ func TestACommitWhoseReplyWasLostIsFoundStored(t *testing.T) {
 	}
 }
 
-func TestAZombieCannotMoveThePositionBack(t *testing.T) { // field failure #9
+func TestAZombieCannotMoveThePositionBack(t *testing.T) {
 	b := membucket.New()
 	zombie := begin(t, b)
 	zombie.ack(moved(100, nil))
@@ -209,5 +209,32 @@ func TestARefusedCommitIsTriedAFewTimesAndThenEndsTheFlow(t *testing.T) {
 	}
 	if errors.Is(err, context.Canceled) {
 		t.Errorf("cause hidden: %v", err)
+	}
+}
+
+func TestOnlyAnEarlierAttemptOfThisClaimIsAdopted(t *testing.T) {
+	for name, change := range map[string]func(*checkpoints.Document){
+		"another owner of this epoch":        func(d *checkpoints.Document) { d.Owner = "somebody" },
+		"another epoch of this owner":        func(d *checkpoints.Document) { d.Epoch++ },
+		"this attempt's number, other bytes": func(d *checkpoints.Document) { d.Sequence, d.Seek.Offset = 1, 8 },
+		"a later attempt":                    func(d *checkpoints.Document) { d.Sequence = 7 },
+	} {
+		b := membucket.New()
+		l := begin(t, b)
+		d := l.stored()
+		change(d)
+		data, err := d.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Set(checkpoints.DocumentKey(v0.Name()), data)
+		for range 2 {
+			if _, err := l.store.Commit(t.Context(), l.doc); !errors.Is(err, checkpoints.ErrFenced) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := len(b.Calls(membucket.Put, checkpoints.DocumentKey(v0.Name()))); n != 2 { // the claim, one commit
+			t.Errorf("%s: %d puts", name, n)
+		}
 	}
 }

@@ -270,7 +270,7 @@ func TestEntriesLeaveWithinAMinuteAlsoFromAQuietVChannel(t *testing.T) {
 	})
 }
 
-func TestADeniedManifestDoesNotHoldThePosition(t *testing.T) { // field failures #46, #37
+func TestADeniedManifestDoesNotHoldThePosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membucket.New()
 		l, stop := running(t, b, checkpoints.DefaultOptions())
