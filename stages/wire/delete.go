@@ -1,5 +1,7 @@
 package wire
 
+import "google.golang.org/protobuf/encoding/protowire"
+
 // Delete is a DeleteRequest whose keys are views into the record.
 type Delete struct {
 	Base          Base
@@ -16,7 +18,8 @@ type Delete struct {
 
 // Parse walks a DeleteRequest.
 func (m *Delete) Parse(value []byte) error {
-	var timestamps, old, keys packed
+	var timestamps, old packed
+	var keys arm
 	for b := value; len(b) > 0; {
 		num, v, n, err := next(b)
 		if err != nil {
@@ -25,57 +28,59 @@ func (m *Delete) Parse(value []byte) error {
 		b = b[n:]
 		switch num {
 		case 1:
-			m.Base, err = parseBase(v)
+			err = m.Base.merge(v)
 		case 2:
-			m.Shard = v.bytes
+			v.text(&m.Shard)
 		case 5:
-			m.PartitionName = v.bytes
+			v.text(&m.PartitionName)
 		case 7:
-			m.Collection = int64(v.num)
+			v.int64(&m.Collection)
 		case 8:
-			m.Partition = int64(v.num)
+			v.int64(&m.Partition)
 		case 9: // where old clients put the keys
-			err = old.add(v)
+			old.add(v, protowire.VarintType)
 		case 10:
-			err = timestamps.add(v)
+			timestamps.add(v, protowire.VarintType)
 		case 11:
-			m.Rows = v.num
+			v.uint64(&m.Rows)
 		case 12:
-			err = m.keys(v.bytes, &keys)
+			keys.add(num, v)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if keys.data == nil && m.StrKeys.body == nil {
-		keys = old
+	if err := m.keys(keys.body); err != nil {
+		return err
 	}
-	m.Timestamps, m.IntKeys = timestamps.data, keys.data
+	if m.IntKeys == nil && m.StrKeys.body == nil {
+		m.IntKeys = old.data
+	}
+	m.Timestamps = timestamps.data
 	var err error
 	m.MinTS, m.MaxTS, err = bounds(m.Timestamps)
 	return err
 }
 
-// keys reads schemapb.IDs.
-func (m *Delete) keys(b []byte, ints *packed) error {
+// keys reads schemapb.IDs: a oneof of numbers and strings.
+func (m *Delete) keys(b []byte) error {
+	var ids arm
 	for len(b) > 0 {
 		num, v, n, err := next(b)
 		if err != nil {
 			return err
 		}
 		b = b[n:]
-		switch num {
-		case 1:
-			var data []byte
-			if data, err = numbers(v.bytes); err == nil && data != nil {
-				ints.data = data
-			}
-		case 2:
-			m.StrKeys, err = newStrings(v.bytes)
-		}
-		if err != nil {
-			return err
+		if num == 1 || num == 2 {
+			ids.add(num, v)
 		}
 	}
-	return nil
+	var err error
+	switch ids.num {
+	case 1:
+		m.IntKeys, err = numbers(ids.body, protowire.VarintType)
+	case 2:
+		m.StrKeys, err = newStrings(ids.body)
+	}
+	return err
 }

@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // Kind is the arm of FieldData's oneofs that holds the values, which decides
 // how they travel.
@@ -45,12 +41,10 @@ type Field struct {
 	Valid   []byte  // packed bools, one a row; nil: no nulls
 }
 
-func (f *Field) parse(v field) error {
-	if v.typ != protowire.BytesType {
-		return fmt.Errorf("%w: a column is not a message", ErrMalformed)
-	}
+func (f *Field) parse(b []byte) error {
 	var valid packed
-	for b := v.bytes; len(b) > 0; {
+	var values arm
+	for len(b) > 0 {
 		num, v, n, err := next(b)
 		if err != nil {
 			return err
@@ -58,23 +52,26 @@ func (f *Field) parse(v field) error {
 		b = b[n:]
 		switch num {
 		case 1:
-			f.Type = int32(v.num)
+			v.int32(&f.Type)
 		case 2:
-			f.Name = v.bytes
-		case 3:
-			err = f.scalars(v.bytes)
-		case 4:
-			err = f.vectors(v.bytes)
+			v.text(&f.Name)
+		case 3, 4, 8: // scalars, vectors, arrays of structs
+			values.add(num, v)
 		case 5:
-			f.ID = int64(v.num)
+			v.int64(&f.ID)
 		case 7:
-			err = valid.add(v)
-		}
-		if err != nil {
-			return err
+			valid.add(v, protowire.VarintType)
 		}
 	}
-	f.Valid = valid.data
+	if len(valid.data) > 0 {
+		f.Valid = valid.data
+	}
+	switch values.num {
+	case 3:
+		return f.scalars(values.body)
+	case 4:
+		return f.vectors(values.body)
+	}
 	return nil
 }
 
@@ -85,30 +82,35 @@ var (
 )
 
 func (f *Field) scalars(b []byte) error {
+	var values arm
 	for len(b) > 0 {
 		num, v, n, err := next(b)
 		if err != nil {
 			return err
 		}
 		b = b[n:]
-		if int(num) >= len(scalarKinds) || scalarKinds[num] == None {
-			continue
-		}
-		f.Kind = scalarKinds[num]
-		switch f.Kind {
-		case Texts, Blobs, Arrays, JSONs, Geometry, GeometryWKT:
-			f.Strings, err = newStrings(v.bytes)
-		default:
-			f.Data, err = numbers(v.bytes)
-		}
-		if err != nil {
-			return err
+		if int(num) < len(scalarKinds) {
+			values.add(num, v)
 		}
 	}
-	return nil
+	f.Kind = scalarKinds[values.num]
+	var err error
+	switch f.Kind {
+	case None:
+	case Texts, Blobs, Arrays, JSONs, Geometry, GeometryWKT:
+		f.Strings, err = newStrings(values.body)
+	case Floats:
+		f.Data, err = numbers(values.body, protowire.Fixed32Type)
+	case Doubles:
+		f.Data, err = numbers(values.body, protowire.Fixed64Type)
+	default:
+		f.Data, err = numbers(values.body, protowire.VarintType)
+	}
+	return err
 }
 
 func (f *Field) vectors(b []byte) error {
+	var values arm
 	for len(b) > 0 {
 		num, v, n, err := next(b)
 		if err != nil {
@@ -116,29 +118,34 @@ func (f *Field) vectors(b []byte) error {
 		}
 		b = b[n:]
 		if num == 1 {
-			f.Dim = int64(v.num)
-		}
-		if int(num) >= len(vectorKinds) || vectorKinds[num] == None {
-			continue
-		}
-		f.Kind = vectorKinds[num]
-		switch f.Kind {
-		case FloatVector:
-			f.Data, err = numbers(v.bytes)
-		case SparseVector:
-			f.Strings, err = newStrings(v.bytes)
-		default:
-			f.Data = v.bytes
-		}
-		if err != nil {
-			return err
+			v.int64(&f.Dim)
+		} else if int(num) < len(vectorKinds) {
+			if vectorKinds[num].raw() && v.typ == protowire.BytesType {
+				values = arm{} // no message: the last one counts alone
+			}
+			values.add(num, v)
 		}
 	}
-	return nil
+	f.Kind = vectorKinds[values.num]
+	var err error
+	switch {
+	case f.Kind == FloatVector:
+		f.Data, err = numbers(values.body, protowire.Fixed32Type)
+	case f.Kind == SparseVector:
+		f.Strings, err = newStrings(values.body)
+	case f.Kind.raw():
+		f.Data = values.body
+	}
+	return err
+}
+
+// raw kinds travel as plain bytes.
+func (k Kind) raw() bool {
+	return k == BinaryVector || k == Float16Vector || k == BFloat16Vector || k == Int8Vector
 }
 
 // numbers returns the packed values of field 1 of a message.
-func numbers(b []byte) ([]byte, error) {
+func numbers(b []byte, elem protowire.Type) ([]byte, error) {
 	var p packed
 	for len(b) > 0 {
 		num, v, n, err := next(b)
@@ -147,9 +154,7 @@ func numbers(b []byte) ([]byte, error) {
 		}
 		b = b[n:]
 		if num == 1 {
-			if err := p.add(v); err != nil {
-				return nil, err
-			}
+			p.add(v, elem)
 		}
 	}
 	return p.data, nil
@@ -172,10 +177,7 @@ func newStrings(body []byte) (Strings, error) {
 		if err != nil {
 			return Strings{}, err
 		}
-		if num == 1 {
-			if v.typ != protowire.BytesType {
-				return Strings{}, fmt.Errorf("%w: a string of wire type %d", ErrMalformed, v.typ)
-			}
+		if num == 1 && v.typ == protowire.BytesType {
 			s.count++
 		}
 		b = b[n:]
@@ -190,7 +192,7 @@ func (s Strings) Len() int { return s.count }
 func (s Strings) All(yield func([]byte) bool) {
 	for b := s.body; len(b) > 0; {
 		num, v, n, err := next(b)
-		if err != nil || num == 1 && !yield(v.bytes) {
+		if err != nil || num == 1 && v.typ == protowire.BytesType && !yield(v.bytes) {
 			return
 		}
 		b = b[n:]

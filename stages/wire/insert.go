@@ -36,30 +36,29 @@ func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
 		b = b[n:]
 		switch num {
 		case 1:
-			m.Base, err = parseBase(v)
+			err = m.Base.merge(v)
 		case 2:
-			m.Shard = v.bytes
+			v.text(&m.Shard)
 		case 4:
-			m.CollectionName = v.bytes
+			v.text(&m.CollectionName)
 		case 5:
-			m.PartitionName = v.bytes
+			v.text(&m.PartitionName)
 		case 7:
-			m.Collection = int64(v.num)
+			v.int64(&m.Collection)
 		case 8:
-			m.Partition = int64(v.num)
+			v.int64(&m.Partition)
 		case 9:
-			m.Segment = int64(v.num)
+			v.int64(&m.Segment)
 		case 10:
-			err = timestamps.add(v)
+			timestamps.add(v, protowire.VarintType)
 		case 11:
-			err = rowIDs.add(v)
+			rowIDs.add(v, protowire.VarintType)
 		case 12:
-			m.RowBased = true
+			m.RowBased = m.RowBased || v.typ == protowire.BytesType
 		case 13:
-			arena = append(arena, Field{})
-			err = arena[len(arena)-1].parse(v)
+			arena, err = appendField(arena, from, v)
 		case 14:
-			m.Rows = v.num
+			v.uint64(&m.Rows)
 		}
 		if err != nil {
 			return arena, err
@@ -70,6 +69,22 @@ func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
 	var err error
 	m.MinTS, m.MaxTS, err = bounds(m.Timestamps)
 	return arena, err
+}
+
+// maxColumns bounds what a record can make us allocate: a column takes many
+// times the two bytes that an empty one has on the wire.
+const maxColumns = 4096
+
+// appendField reads one column of the message whose columns begin at from.
+func appendField(arena []Field, from int, v field) ([]Field, error) {
+	if v.typ != protowire.BytesType {
+		return arena, nil
+	}
+	if len(arena)-from == maxColumns {
+		return arena, fmt.Errorf("%w: more than %d columns", ErrMalformed, maxColumns)
+	}
+	arena = append(arena, Field{})
+	return arena, arena[len(arena)-1].parse(v.bytes)
 }
 
 // bounds returns the smallest and the greatest of packed varints.

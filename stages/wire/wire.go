@@ -25,50 +25,75 @@ type Base struct {
 	Timestamp uint64 // hybrid; 0 in the insert of an upsert, so never a row's time
 }
 
-// ParseBase reads the base of any message and nothing behind it.
+// ParseBase reads the base of any message and hops over everything else.
 func ParseBase(value []byte) (Base, error) {
+	var base Base
 	for b := value; len(b) > 0; {
 		num, v, n, err := next(b)
 		if err != nil {
 			return Base{}, err
 		}
+		b = b[n:]
 		if num == 1 {
-			return parseBase(v)
+			if err := base.merge(v); err != nil {
+				return Base{}, err
+			}
 		}
-		b = b[n:]
-	}
-	return Base{}, nil
-}
-
-func parseBase(v field) (Base, error) {
-	if v.typ != protowire.BytesType {
-		return Base{}, fmt.Errorf("%w: base is not a message", ErrMalformed)
-	}
-	var base Base
-	for b := v.bytes; len(b) > 0; {
-		num, v, n, err := next(b)
-		if err != nil {
-			return Base{}, err
-		}
-		switch num {
-		case 1:
-			base.Type = int32(v.num)
-		case 2:
-			base.MsgID = int64(v.num)
-		case 3:
-			base.Timestamp = v.num
-		}
-		b = b[n:]
 	}
 	return base, nil
 }
 
+// merge reads a base, or one more piece of it.
+func (m *Base) merge(v field) error {
+	for b := v.bytes; len(b) > 0; {
+		num, v, n, err := next(b)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		switch num {
+		case 1:
+			v.int32(&m.Type)
+		case 2:
+			v.int64(&m.MsgID)
+		case 3:
+			v.uint64(&m.Timestamp)
+		}
+	}
+	return nil
+}
+
 // field is one decoded field: num for numbers, bytes for everything with a
-// length.
+// length. One that comes with another wire type than its own is unknown, as
+// it is to every reader of protobuf: the methods leave out what does not fit.
 type field struct {
 	typ   protowire.Type
 	num   uint64
 	bytes []byte
+}
+
+func (v field) int32(dst *int32) {
+	if v.typ == protowire.VarintType {
+		*dst = int32(v.num)
+	}
+}
+
+func (v field) int64(dst *int64) {
+	if v.typ == protowire.VarintType {
+		*dst = int64(v.num)
+	}
+}
+
+func (v field) uint64(dst *uint64) {
+	if v.typ == protowire.VarintType {
+		*dst = v.num
+	}
+}
+
+func (v field) text(dst *[]byte) {
+	if v.typ == protowire.BytesType {
+		*dst = v.bytes
+	}
 }
 
 // next decodes one field and says how many bytes it took.
@@ -102,22 +127,39 @@ func next(b []byte) (protowire.Number, field, int, error) {
 // piece, as all do, else a copy of the pieces.
 type packed struct{ data []byte }
 
-func (p *packed) add(v field) error {
-	switch v.typ {
-	case protowire.BytesType:
-		if p.data == nil {
-			p.data = v.bytes[:len(v.bytes):len(v.bytes)]
-		} else {
-			p.data = append(p.data, v.bytes...)
-		}
-	case protowire.VarintType:
-		p.data = protowire.AppendVarint(p.data[:len(p.data):len(p.data)], v.num)
-	case protowire.Fixed32Type:
-		p.data = protowire.AppendFixed32(p.data[:len(p.data):len(p.data)], uint32(v.num))
-	case protowire.Fixed64Type:
-		p.data = protowire.AppendFixed64(p.data[:len(p.data):len(p.data)], v.num)
+// add takes a piece: packed numbers, or a single one of the wire type elem.
+func (p *packed) add(v field, elem protowire.Type) {
+	switch {
+	case v.typ == protowire.BytesType && p.data == nil:
+		p.data = view(v.bytes)
+	case v.typ == protowire.BytesType:
+		p.data = append(p.data, v.bytes...)
+	case v.typ != elem:
+	case elem == protowire.Fixed32Type:
+		p.data = protowire.AppendFixed32(p.data, uint32(v.num))
+	case elem == protowire.Fixed64Type:
+		p.data = protowire.AppendFixed64(p.data, v.num)
 	default:
-		return fmt.Errorf("%w: a repeated number of wire type %d", ErrMalformed, v.typ)
+		p.data = protowire.AppendVarint(p.data, v.num)
 	}
-	return nil
+}
+
+// view keeps whoever appends to a part of the record from writing into it.
+func view(b []byte) []byte { return b[:len(b):len(b)] }
+
+// arm is the member of a oneof that counts, which is the last one. Several
+// pieces of one message are one message, so their bodies follow each other.
+type arm struct {
+	num  protowire.Number
+	body []byte
+}
+
+func (a *arm) add(num protowire.Number, v field) {
+	switch {
+	case v.typ != protowire.BytesType:
+	case a.num == num:
+		a.body = append(a.body, v.bytes...)
+	default:
+		a.num, a.body = num, view(v.bytes)
+	}
 }
