@@ -14,10 +14,12 @@ type Lookup func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]
 // Filter is the position filter: it drops what is persisted and routes the
 // rest. Identities decide, timestamps never do. A row for an assigned segment
 // is dropped iff its identity is below the segment's End; one for an auto
-// segment iff it is below the AutoEnd of its partition and level.
+// segment iff it is below the AutoEnd of its partition and level. Nothing below
+// the seek position is new: what is not persisted there is a repeat of what is,
+// read from between the two.
 type Filter struct {
 	lookup   Lookup
-	seek     int64 // bad records below it are in quarantine
+	seek     int64 // below it all is persisted, in quarantine or without effect
 	segments map[int64]known
 	places   map[place]ends
 	drops    map[place]int64 // offset of the drop; partition allPartitions for a collection
@@ -179,7 +181,7 @@ func (f *Filter) insert(m *Message, n *Counts) bool {
 }
 
 func (f *Filter) persisted(m *Message, end, rows int64, n *Counts) bool {
-	if m.Identity.Offset >= end {
+	if m.Identity.Offset >= max(end, f.seek) {
 		return false
 	}
 	n.Filtered += rows

@@ -7,12 +7,17 @@ import "flowgraph/checkpoints"
 const windowSize = 1024
 
 // window remembers the message IDs that a producer may still repeat: a
-// message is remembered until a tick at or above its row timestamp. Since
-// its first message holds read_from back, a restart reads it again and knows
-// the same repeats.
+// message is remembered until a tick at or above its row timestamp, at most
+// over the last windowSize messages. Since its oldest message holds read_from
+// back, a restart reads that again and knows the same repeats.
+//
+// Repeats are remembered like first appearances. So the window at a place in
+// the log depends on the messages before it alone and not on which of them
+// were known as repeats, which a life that begins to read between the two
+// cannot tell; below the seek position that makes no difference any more.
 type window struct {
 	queue []remembered // in offset order
-	known map[messageID]struct{}
+	known map[messageID]int
 	shard map[string]int32 // shard names, interned
 }
 
@@ -29,11 +34,11 @@ type remembered struct {
 }
 
 func newWindow() *window {
-	return &window{known: map[messageID]struct{}{}, shard: map[string]int32{}}
+	return &window{known: map[messageID]int{}, shard: map[string]int32{}}
 }
 
-// repeated says whether the message is a repeat, and remembers it if not.
-// Message ID 0 means that the producer gave none.
+// repeated says whether the message is a repeat, and remembers it. Message ID
+// 0 means that the producer gave none.
 func (w *window) repeated(id int64, shard []byte, kind int32, at checkpoints.Position, ts uint64) bool {
 	if id == 0 {
 		return false
@@ -43,17 +48,20 @@ func (w *window) repeated(id int64, shard []byte, kind int32, at checkpoints.Pos
 		n = int32(len(w.shard))
 		w.shard[string(shard)] = n
 	}
-	m := messageID{id, n, kind}
-	if _, ok := w.known[m]; ok {
-		return true
-	}
 	if len(w.queue) == windowSize {
-		delete(w.known, w.queue[0].messageID)
-		w.queue = append(w.queue[:0], w.queue[1:]...)
+		w.forget(w.queue[0].messageID)
+		w.queue = w.queue[1:]
 	}
-	w.known[m] = struct{}{}
+	m := messageID{id, n, kind}
+	w.known[m]++
 	w.queue = append(w.queue, remembered{m, at, ts})
-	return false
+	return w.known[m] > 1
+}
+
+func (w *window) forget(m messageID) {
+	if w.known[m]--; w.known[m] == 0 {
+		delete(w.known, m)
+	}
 }
 
 // tick forgets what a tick has released.
@@ -63,7 +71,7 @@ func (w *window) tick(ts uint64) {
 		if m.ts > ts {
 			kept = append(kept, m)
 		} else {
-			delete(w.known, m.messageID)
+			w.forget(m.messageID)
 		}
 	}
 	w.queue = kept
