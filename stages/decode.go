@@ -14,12 +14,13 @@ import (
 type Decoder struct {
 	next   checkpoints.Position // where the next pack begins
 	window *window
+	open   *transactions
 }
 
 // NewDecoder returns a decoder for a log that is read from a position on; its
 // tick is the last one before it.
 func NewDecoder(from checkpoints.Position) *Decoder {
-	return &Decoder{next: from, window: newWindow()}
+	return &Decoder{next: from, window: newWindow(), open: newTransactions()}
 }
 
 // Step makes one pack of one poll.
@@ -35,7 +36,7 @@ func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
 			return nil, err
 		}
 	}
-	pack.End, pack.HoldAfter = d.next, d.hold(d.next)
+	pack.End, pack.HoldAfter, pack.Open = d.next, d.hold(d.next), d.open.bytes
 	return []*Pack{pack}, nil
 }
 
@@ -53,9 +54,9 @@ func (d *Decoder) record(b *batch, r *Record) error {
 	at := checkpoints.Position{Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Tick: d.next.Tick}
 	b.pack.LogTime = r.Time
 	b.pack.Counts.Records++
-	var m Message
-	if !r.Control {
-		m = d.message(b, r, at)
+	m, err := d.read(b, r, at)
+	if err != nil {
+		return err
 	}
 	d.next = checkpoints.Position{Offset: checkpoints.After(r.Offset), LeaderEpoch: r.LeaderEpoch, Tick: d.next.Tick}
 	if m.empty() {
@@ -71,11 +72,30 @@ func (d *Decoder) record(b *batch, r *Record) error {
 	return nil
 }
 
+// read tells a WAL record of 2.6, which has the header _v, from a message of
+// an earlier release; both may stand in one log.
+func (d *Decoder) read(b *batch, r *Record, at checkpoints.Position) (Message, error) {
+	if r.Control {
+		return Message{}, nil
+	}
+	if len(r.Headers) > 0 {
+		if w, ok, err := wire.ParseWAL(r.Headers); err != nil && ok {
+			return bad(err), nil
+		} else if ok {
+			return d.wal(b, r, w, at)
+		}
+	}
+	return d.message(b, r, at), nil
+}
+
 // hold is where reading must begin so that a pack which begins at p is
 // decoded the same way.
 func (d *Decoder) hold(p checkpoints.Position) checkpoints.Position {
+	if begin, ok := d.open.first(); ok {
+		p = p.Earlier(begin)
+	}
 	if first, ok := d.window.first(); ok {
-		return p.Earlier(first)
+		p = p.Earlier(first)
 	}
 	return p
 }

@@ -7,6 +7,8 @@ import "errors"
 var (
 	// ErrUnknownCollection: rows of a collection whose schema was not seen.
 	ErrUnknownCollection = errors.New("no schema of the collection is known")
+	// ErrEncrypted: a record whose body only its Milvus can read.
+	ErrEncrypted = errors.New("encrypted record")
 	// ErrBadRecord: a bad record under the policy that stops at one.
 	ErrBadRecord = errors.New("bad record")
 )

@@ -50,7 +50,7 @@ func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, 
 	if err := counts("row IDs", m.RowIDs, rows); err != nil {
 		return nil, err
 	}
-	if err := counts("timestamps", m.Timestamps, rows); err != nil {
+	if err := timestamps(m.Timestamps, m.Stamped, rows); err != nil {
 		return nil, err
 	}
 	views, used := views[:0], 0
@@ -99,6 +99,15 @@ func counts(what string, packed []byte, rows int) error {
 		return fmt.Errorf("%d %s for %d rows", n, what, rows)
 	}
 	return nil
+}
+
+// timestamps in the body of a stamped message are placeholders, not always
+// one a row.
+func timestamps(packed []byte, stamped bool, rows int) error {
+	if stamped {
+		return nil
+	}
+	return counts("timestamps", packed, rows)
 }
 
 func fieldFits(f *column.Field, v *wire.Field, rows int) error {

@@ -19,7 +19,7 @@ func appendRows(p *column.Pool, columns []*column.Column, m *wire.Insert, views 
 		case c.Field.ID == column.RowID:
 			_, err = c.AppendVarints(p, m.RowIDs)
 		case c.Field.ID == column.Timestamp:
-			_, err = c.AppendVarints(p, m.Timestamps)
+			err = appendTimestamps(p, c, m.Timestamps, m.Stamped, m.MaxTS, m.Rows)
 		case views[i] == nil:
 			for range m.Rows {
 				c.AppendNull(p)
@@ -86,7 +86,7 @@ func fitDelete(key column.Field, m *wire.Delete) error {
 		return fmt.Errorf("%d keys in one message", m.Rows)
 	}
 	rows := int(m.Rows)
-	if err := counts("timestamps", m.Timestamps, rows); err != nil {
+	if err := timestamps(m.Timestamps, m.Stamped, rows); err != nil {
 		return err
 	}
 	if key.Width() > 0 {
@@ -112,6 +112,14 @@ func appendDeletes(p *column.Pool, columns []*column.Column, m *wire.Delete) err
 			keys.AppendBytes(p, s)
 		}
 	}
-	_, err := timestamps.AppendVarints(p, m.Timestamps)
+	return appendTimestamps(p, timestamps, m.Timestamps, m.Stamped, m.MaxTS, m.Rows)
+}
+
+func appendTimestamps(p *column.Pool, c *column.Column, packed []byte, stamped bool, stamp, rows uint64) error {
+	if stamped {
+		c.AppendInt64(p, int64(stamp), int(rows))
+		return nil
+	}
+	_, err := c.AppendVarints(p, packed)
 	return err
 }

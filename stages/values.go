@@ -53,6 +53,7 @@ type Pack struct {
 	Messages        []Message
 	Event           *Event // set: Messages is empty
 	LogTime         int64  // Kafka timestamp of the newest record handled, Unix ms
+	Open            int64  // bytes of open transactions' members, still held by the decoder
 	Bytes           int64
 	Now             int64
 	Free            int64
@@ -65,6 +66,9 @@ type Counts struct {
 	Rows      int64 // placed in segments
 	Deletes   int64 // the same, of deletes
 	Repeated  int64 // messages that a producer sent again
+	BelowTick int64 // WAL records below the last tick, which Milvus leaves out too
+	Orphans   int64 // members and commits of transactions whose beginning was not read
+	Expired   int64 // transactions that a tick has outlived
 	Ignored   int64 // messages of known types without effect here
 	Filtered  int64 // rows and deletes that are persisted already
 	AfterDrop int64 // rows and deletes at or after a drop of their place
@@ -154,6 +158,9 @@ func (c *Counts) add(o Counts) {
 	c.Deletes += o.Deletes
 	c.Repeated += o.Repeated
 	c.Ignored += o.Ignored
+	c.BelowTick += o.BelowTick
+	c.Orphans += o.Orphans
+	c.Expired += o.Expired
 	c.Filtered += o.Filtered
 	c.AfterDrop += o.AfterDrop
 	c.Rerouted += o.Rerouted

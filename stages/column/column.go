@@ -153,6 +153,15 @@ func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte, error) {
 	return dst, packed, nil
 }
 
+// AppendInt64 adds one value of eight bytes so many times.
+func (c *Column) AppendInt64(p *Pool, v int64, times int) {
+	var value [8]byte
+	binary.LittleEndian.PutUint64(value[:], uint64(v))
+	for range times {
+		c.AppendFixed(p, value[:])
+	}
+}
+
 // AppendBytes copies one value of variable width.
 func (c *Column) AppendBytes(p *Pool, v []byte) {
 	page := c.grow(p, 4+len(v))

@@ -14,7 +14,11 @@ type Delete struct {
 	IntKeys       []byte // packed varints; nil if the keys are strings
 	StrKeys       Strings
 	MinTS, MaxTS  uint64
+	Stamped       bool // as in Insert
 }
+
+// Stamp gives all keys one timestamp.
+func (m *Delete) Stamp(ts uint64) { m.Stamped, m.MinTS, m.MaxTS = true, ts, ts }
 
 // Parse walks a DeleteRequest.
 func (m *Delete) Parse(value []byte) error {

@@ -21,7 +21,12 @@ type Insert struct {
 	RowIDs         []byte // packed varints
 	Fields         []Field
 	MinTS, MaxTS   uint64 // of Timestamps; 0 if there is none
+	Stamped        bool   // every row's timestamp is MaxTS, not what Timestamps says
 }
+
+// Stamp gives all rows one timestamp: in a WAL those of the body are
+// placeholders.
+func (m *Insert) Stamp(ts uint64) { m.Stamped, m.MinTS, m.MaxTS = true, ts, ts }
 
 // Parse walks an InsertRequest. The fields are appended to arena, of which
 // m.Fields becomes a part; the grown arena is returned.

@@ -1,0 +1,199 @@
+package stages
+
+import (
+	"fmt"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages/column"
+	"flowgraph/stages/wire"
+)
+
+// Types of WAL messages (messagespb.MessageType) that mean something here.
+const (
+	walTimeTick         = 1
+	walInsert           = 2
+	walDelete           = 3
+	walFlush            = 4
+	walCreateCollection = 5
+	walDropCollection   = 6
+	walCreatePartition  = 7
+	walDropPartition    = 8
+	walManualFlush      = 9
+	walSchemaChange     = 12
+	walAlterCollection  = 13
+	walFlushAll         = 37
+	walBeginTxn         = 900
+	walCommitTxn        = 901
+	walRollbackTxn      = 902
+	walLastDDL          = 37 // 10, 11 and 14 to 36 are known and have no effect
+	walAlterReplicate   = 800
+)
+
+// wal reads one record of Milvus 2.6. Records are taken in offset order: what
+// Milvus orders by tick before it reads on, identities order here.
+func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) (Message, error) {
+	if w.Encrypted {
+		// In quarantine its rows would be missing from the archive silently.
+		return Message{}, fmt.Errorf("%w at offset %d", ErrEncrypted, r.Offset)
+	}
+	if w.Tick < d.next.Tick {
+		b.pack.Counts.BelowTick++
+		return Message{}, nil
+	}
+	switch w.Type {
+	case walTimeTick:
+		d.tick(w.Tick)
+		b.pack.Counts.Expired += d.open.expire(w.Tick)
+		return Message{}, nil
+	case walBeginTxn:
+		d.open.begin(w.Txn, at, w.Keepalive, w.Tick)
+		return Message{}, nil
+	case walRollbackTxn:
+		d.open.end(w.Txn)
+		return Message{}, nil
+	case walCommitTxn:
+		d.commit(b, w, at)
+		return Message{}, nil
+	case walInsert, walDelete:
+		m := d.walRows(b, r, w, at)
+		if w.InTxn && !m.empty() {
+			m.Record = *r
+			if !d.open.add(w.Txn, m, w.Tick) {
+				b.pack.Counts.Orphans++
+			}
+			return Message{}, nil
+		}
+		return m, nil
+	}
+	return walEvent(b, r, w), nil
+}
+
+// commit lets a transaction's messages take effect: their identity and their
+// timestamp are the commit's.
+func (d *Decoder) commit(b *batch, w wire.WAL, at checkpoints.Position) {
+	x := d.open.end(w.Txn)
+	if x == nil {
+		b.pack.Counts.Orphans++
+		return
+	}
+	for _, m := range x.members {
+		m.Identity = at
+		switch {
+		case m.Insert != nil:
+			m.Insert.Stamp(w.Tick)
+		case m.Delete != nil:
+			m.Delete.Stamp(w.Tick)
+		}
+		b.pack.Messages = append(b.pack.Messages, m)
+	}
+}
+
+// walRows reads an insert or a delete. The body is that of 2.5, but segment,
+// timestamps and shard in it are placeholders: the headers have them.
+func (d *Decoder) walRows(b *batch, r *Record, w wire.WAL, at checkpoints.Position) Message {
+	if w.Type == walDelete {
+		m := d.delete(b, r, at)
+		if m.Delete != nil {
+			m.Delete.Stamp(w.Tick)
+		}
+		return m
+	}
+	m := d.insert(b, r, at)
+	if m.Insert == nil {
+		return m
+	}
+	segment, err := wire.AssignedSegment(w.Header, m.Insert.Partition)
+	if err != nil {
+		return bad(fmt.Errorf("insert header: %w", err))
+	}
+	m.Insert.Segment = segment
+	m.Insert.Stamp(w.Tick)
+	return m
+}
+
+// walEvent reads DDL and seals.
+func walEvent(b *batch, r *Record, w wire.WAL) Message {
+	e, err := newWALEvent(r, w)
+	if err != nil {
+		return bad(err)
+	}
+	if e != nil {
+		e.Offset, e.Timestamp = r.Offset, w.Tick
+		return Message{Event: e}
+	}
+	if w.Type <= 0 || w.Type > walLastDDL && w.Type != walAlterReplicate {
+		return Message{Bad: fmt.Sprintf("unknown WAL message type %d", w.Type)}
+	}
+	b.pack.Counts.Ignored++
+	return Message{}
+}
+
+// ddlTypes are the WAL types whose bodies are the messages of 2.5.
+var ddlTypes = map[int]commonpb.MsgType{
+	walCreateCollection: commonpb.MsgType_CreateCollection,
+	walDropCollection:   commonpb.MsgType_DropCollection,
+	walCreatePartition:  commonpb.MsgType_CreatePartition,
+	walDropPartition:    commonpb.MsgType_DropPartition,
+}
+
+// newWALEvent returns nil for a type without effect here.
+func newWALEvent(r *Record, w wire.WAL) (*Event, error) {
+	switch w.Type {
+	case walCreateCollection, walDropCollection, walCreatePartition, walDropPartition:
+		return ddl(ddlTypes[w.Type], r.Value, wire.Base{Timestamp: w.Tick})
+	case walFlush:
+		n, err := wire.Numbers(w.Header, 3)
+		if err != nil {
+			return nil, fmt.Errorf("flush header: %w", err)
+		}
+		return &Event{Seal: &Seal{Collection: int64(n[0]), Segments: []int64{int64(n[2])}}}, nil
+	case walManualFlush:
+		n, err := wire.Numbers(w.Header, 1)
+		if err != nil {
+			return nil, fmt.Errorf("manual flush header: %w", err)
+		}
+		segments, err := wire.Repeated(w.Header, 3)
+		if err != nil || len(segments) == 0 {
+			return nil, err
+		}
+		return &Event{Seal: &Seal{Collection: int64(n[0]), Segments: segments}}, nil
+	case walFlushAll:
+		return &Event{Seal: &Seal{}}, nil
+	case walSchemaChange, walAlterCollection:
+		return schemaChange(r, w)
+	}
+	return nil, nil
+}
+
+// schemaChange reads the new schema of a collection; an alteration of
+// anything else has no effect here. That it seals the collection's segments
+// follows from the event; the list of them in the header is Milvus' own.
+func schemaChange(r *Record, w wire.WAL) (*Event, error) {
+	n, err := wire.Numbers(w.Header, 2)
+	if err != nil {
+		return nil, fmt.Errorf("schema change header: %w", err)
+	}
+	collection, path := int64(n[0]), []int{1}
+	if w.Type == walAlterCollection {
+		collection, path = int64(n[1]), []int{1, 5}
+	}
+	schema := r.Value
+	for _, field := range path {
+		if schema, err = wire.Message(schema, field); err != nil {
+			return nil, fmt.Errorf("schema change: %w", err)
+		}
+	}
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	parsed, err := column.ParseSchema(schema)
+	if err != nil {
+		return nil, err
+	}
+	e := &Event{}
+	e.Kind, e.Collection, e.Name = checkpoints.AlterCollection, collection, parsed.Name
+	e.Schema = append([]byte(nil), schema...)
+	return e, checkEvent(e)
+}
