@@ -29,7 +29,7 @@ var (
 // repeat it, and other vchannels run on.
 func stops(err error) bool {
 	for _, e := range []error{
-		ErrDataLoss, stages.ErrUnknownCollection, stages.ErrBadRecord,
+		ErrDataLoss, stages.ErrUnknownCollection, stages.ErrBadRecord, stages.ErrEncrypted,
 		checkpoints.ErrTopicRecreated, checkpoints.ErrDocumentLost, checkpoints.ErrInvalid,
 		checkpoints.ErrNewerVersion, checkpoints.ErrEpoch, checkpoints.ErrBackwards, checkpoints.ErrChange,
 	} {

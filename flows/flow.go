@@ -141,7 +141,7 @@ func accounted(b *stages.Buffer, a *Account) func(context.Context, *stages.Pack)
 		for _, c := range cuts {
 			a.add(&a.flushing, c.Bytes)
 		}
-		a.set(&a.buffered, b.Held())
+		a.set(&a.buffered, b.Held()+p.Open)
 		a.add(&a.fetched, -p.Bytes)
 		return cuts, err
 	}

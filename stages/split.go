@@ -18,12 +18,12 @@ func (Splitter) Step(_ context.Context, in *Pack) ([]*Pack, error) {
 		if i > from {
 			out = append(out, &Pack{
 				Start: start, End: event.Position, Hold: hold, HoldAfter: event.Start,
-				Messages: in.Messages[from:i], LogTime: event.LogTime, Now: in.Now,
+				Messages: in.Messages[from:i], LogTime: event.LogTime, Now: in.Now, Open: in.Open,
 			})
 		}
 		out = append(out, &Pack{
 			Start: event.Position, End: event.End, Hold: event.Start, HoldAfter: event.After,
-			Event: event, LogTime: event.LogTime, Now: in.Now,
+			Event: event, LogTime: event.LogTime, Now: in.Now, Open: in.Open,
 		})
 		start, hold, from = event.End, event.After, i+1
 	}
