@@ -1,0 +1,122 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"flowgraph/checkpoints"
+)
+
+// CheckOptions say how strict a check is.
+type CheckOptions struct {
+	// Partial: the logs were not read to their ends, or the worker did not
+	// end by itself. Rows above the positions that the documents hold may be
+	// missing, and objects of the last epoch may be referred to by nothing.
+	Partial bool
+	// MaxProblems is how many problems are told in words; 0: 20.
+	MaxProblems int
+}
+
+// Check reads the whole bucket and compares it with what was produced: every
+// row and delete exactly once, in its segment and inside that segment's
+// range, every byte of every field equal, every object that is referred to
+// whole, nothing else beside them. The bucket must be at rest. An error means
+// that the store did not answer; what is wrong with its content is in the
+// report.
+func Check(ctx context.Context, b checkpoints.Bucket, want *Expected, o CheckOptions) (*Report, error) {
+	if o.MaxProblems == 0 {
+		o.MaxProblems = 20
+	}
+	a, err := Open(ctx, b)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	c := &check{
+		archive: a, want: want, found: want.rows.newFound(), digest: newDigester(), partial: o.Partial,
+		refs: map[checkpoints.SegmentRef]*references{}, autos: map[auto]int64{}, late: map[late]int64{},
+		report: &Report{VChannels: len(a.vchannels), Repeated: want.Repeated, Excluded: want.Excluded, limit: o.MaxProblems},
+	}
+	for _, step := range []func(context.Context) error{
+		c.logs, c.quarantine, c.segments, c.rerouted, c.missing, c.ddl, c.listings, c.atRest,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("check: %w", err)
+		}
+	}
+	return c.report, nil
+}
+
+// check is one check under way.
+type check struct {
+	archive *Archive
+	want    *Expected
+	found   *found
+	report  *Report
+	digest  digester
+	partial bool
+	refs    map[checkpoints.SegmentRef]*references
+	autos   map[auto]int64 // largest End of the auto segments met
+	late    map[late]int64 // rerouted rows
+}
+
+// auto is a place's auto segments of one level.
+type auto struct {
+	place int32
+	level checkpoints.Level
+}
+
+// late are rows of one record that are not in the segment it names.
+type late struct {
+	named    checkpoints.SegmentRef
+	identity int64
+}
+
+func (c *check) problem(format string, args ...any) { c.report.problem(format, args...) }
+
+// tolerate turns what an object is into a problem; what the store could not
+// answer stays an error.
+func (c *check) tolerate(err error) error {
+	if err == nil || !damaged(err) {
+		return err
+	}
+	c.problem("%v", err)
+	return nil
+}
+
+// logs compares the documents with the logs as a whole.
+func (c *check) logs(context.Context) error {
+	for _, v := range c.archive.vchannels {
+		switch {
+		case v.Err != nil:
+			c.problem("%v", v.Err)
+		case !v.Born:
+			c.problem("%s is missing", checkpoints.BornKey(v.Name))
+		}
+	}
+	for name, l := range c.want.logs {
+		v := c.archive.VChannel(name)
+		switch {
+		case v == nil && !c.partial:
+			c.problem("%s has no document, although %d records were produced", name, l.last-l.first+1)
+		case v == nil || v.Doc == nil || l.last < 0 || c.partial:
+		case v.Doc.Seek.Offset <= l.last:
+			c.problem("%s: the seek position is %d, the last record is at %d", name, v.Doc.Seek.Offset, l.last)
+		}
+	}
+	return nil
+}
+
+// atRest makes sure that what was compared was one state.
+func (c *check) atRest(ctx context.Context) error {
+	for _, v := range c.archive.vchannels {
+		info, err := c.archive.bucket.Stat(ctx, checkpoints.DocumentKey(v.Name))
+		if err != nil && !errors.Is(err, checkpoints.ErrNotExist) {
+			return fmt.Errorf("stat %s: %w", checkpoints.DocumentKey(v.Name), err)
+		}
+		if v.Err == nil && info.ETag != v.ETag {
+			c.problem("%s: the document changed during the check; nothing may write meanwhile", v.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package archive
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"flowgraph/checkpoints"
+)
+
+// flushes is how many flushes of a segment are read ahead.
+const flushes = 3
+
+// references is what the check keeps of a segment's objects: what may lie
+// under its keys.
+type references struct {
+	level    checkpoints.Level
+	vchannel string
+	sealed   bool
+	end      int64
+	fields   []int64
+	pkField  int64
+	logs     map[string]bool
+	chunks   map[string]bool // keys
+}
+
+// segmentCheck is the check of one segment.
+type segmentCheck struct {
+	*check
+	seg      *Segment
+	place    int32 // -1: nothing was expected there
+	first    int64 // smallest identity found
+	lastID   int64 // of the last delete
+	unknowns bool  // a row's identity is unknown, or the row itself
+}
+
+func (c *check) segments(ctx context.Context) error {
+	for s, err := range c.archive.Segments(ctx) {
+		if err == nil {
+			err = c.segment(ctx, s)
+		}
+		if err = c.tolerate(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *check) segment(ctx context.Context, seg *Segment) error {
+	c.report.Segments++
+	if seg.State == checkpoints.Dropped {
+		c.report.Dropped++
+	}
+	logs, chunks, err := c.archive.Logs(ctx, seg)
+	c.refer(seg, logs, chunks)
+	if err != nil {
+		return err
+	}
+	l := c.want.logs[seg.VChannel]
+	if doc := c.archive.doc(seg.VChannel); l == nil || doc != nil && doc.TopicID != seg.TopicID {
+		c.report.OtherLogs++
+		return nil
+	}
+	s := &segmentCheck{check: c, seg: seg, place: -1, first: math.MaxInt64}
+	if i, ok := c.want.index[placeOf{l, seg.Collection, seg.Partition}]; ok {
+		s.place = i
+		if seg.Auto {
+			a := auto{i, seg.Level}
+			c.autos[a] = max(c.autos[a], seg.End.Offset)
+		}
+	}
+	return s.flushes(ctx, logs)
+}
+
+func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) error {
+	read := func(ctx context.Context, l checkpoints.Log) (*Flush, error) { return s.archive.Flush(ctx, s.seg, l) }
+	for f, err := range ordered(ctx, flushes, each(logs), read) {
+		if err == nil {
+			s.flush(f)
+			continue
+		}
+		s.unknowns = true
+		if err = s.tolerate(err); err != nil {
+			return err
+		}
+	}
+	s.position()
+	return nil
+}
+
+func (c *check) refer(s *Segment, logs []checkpoints.Log, chunks []string) {
+	r := &references{
+		level: s.Level, vchannel: s.VChannel, sealed: s.State >= checkpoints.Flushed, end: s.End.Offset,
+		fields: s.Fields, pkField: s.PKField, logs: map[string]bool{}, chunks: map[string]bool{},
+	}
+	for _, l := range logs {
+		r.logs[l.ID] = true
+	}
+	for _, key := range chunks {
+		r.chunks[key] = true
+	}
+	c.refs[s.ref()] = r
+}
+
+func (s *Segment) ref() checkpoints.SegmentRef {
+	return checkpoints.SegmentRef{Collection: s.Collection, Partition: s.Partition, Segment: s.ID}
+}
+
+// flush checks the files of one flush and finds its rows.
+func (s *segmentCheck) flush(f *Flush) {
+	s.files(f)
+	lo, hi := uint64(math.MaxUint64), uint64(0)
+	if s.seg.Level == checkpoints.L0 {
+		for d := range f.Deletes() {
+			lo, hi = min(lo, d.Timestamp), max(hi, d.Timestamp)
+			s.delete(d)
+		}
+	} else {
+		for r := range f.Rows() {
+			lo, hi = min(lo, r.Timestamp), max(hi, r.Timestamp)
+			s.row(r)
+		}
+	}
+	if lo != f.Log.MinTS || hi != f.Log.MaxTS {
+		s.wrong("log %s holds timestamps %d to %d, its entry says %d to %d", f.Log.ID, lo, hi, f.Log.MinTS, f.Log.MaxTS)
+	}
+}
+
+// files holds a flush's files against its entry.
+func (s *segmentCheck) files(f *Flush) {
+	var size int64
+	epoch := strconv.FormatInt(epochOf(f.Log.ID), 10)
+	for _, file := range f.Files {
+		size += file.Size
+		if file.Binlog != nil {
+			if d := file.Binlog.Descriptor; d.MinTS != f.Log.MinTS || d.MaxTS != f.Log.MaxTS {
+				s.problem("%s: its header says timestamps %d to %d, the log entry %d to %d", file.Key, d.MinTS, d.MaxTS, f.Log.MinTS, f.Log.MaxTS)
+			}
+		}
+		if m := file.Meta; m[checkpoints.MetaVChannel] != s.seg.VChannel || m[checkpoints.MetaEpoch] != epoch {
+			s.problem("%s: its metadata say vchannel %q, epoch %q, not %q, %s", file.Key, m[checkpoints.MetaVChannel], m[checkpoints.MetaEpoch], s.seg.VChannel, epoch)
+		}
+	}
+	s.report.Objects += int64(len(f.Files))
+	s.report.Bytes += size
+	if size != f.Log.Bytes {
+		s.wrong("the files of log %s have %d bytes, its entry says %d", f.Log.ID, size, f.Log.Bytes)
+	}
+}
+
+// position checks the segment's range as a whole.
+func (s *segmentCheck) position() {
+	if s.seg.Rows > 0 && !s.unknowns && s.first != s.seg.Start.Offset {
+		s.wrong("it starts at %d, its first row is at %d", s.seg.Start.Offset, s.first)
+	}
+	if doc := s.archive.doc(s.seg.VChannel); doc != nil && !s.partial && s.seg.End.Offset > doc.Seek.Offset {
+		s.wrong("it ends at %d, above the seek position %d", s.seg.End.Offset, doc.Seek.Offset)
+	}
+}
+
+// wrong notes a problem of this segment.
+func (s *segmentCheck) wrong(format string, args ...any) {
+	s.problem("segment %d of %d/%d: "+format, append([]any{s.seg.ID, s.seg.Collection, s.seg.Partition}, args...)...)
+}

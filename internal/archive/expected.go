@@ -1,0 +1,169 @@
+package archive
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"google.golang.org/protobuf/proto"
+
+	"flowgraph/internal/recording"
+)
+
+// Expected is what a bucket must hold of logs of Milvus messages: the oracle
+// of Check. It is made from the records themselves, decoded on a way of its
+// own, so that a fault of the flow's decoding cannot hide itself. It keeps
+// about a hundred bytes a row. It is not safe for concurrent use.
+type Expected struct {
+	// Totals over all logs.
+	Records  int64
+	Rows     int64 // to be stored, those before a drop included
+	Deletes  int64
+	Repeated int64 // messages that a producer sent again
+	Excluded int64 // rows and deletes at or after a drop of their place
+	Bad      int64 // records that belong into quarantine
+
+	logs   map[string]*expectedLog // by vchannel
+	places []placeOf
+	index  map[placeOf]int32
+	rows   entries
+	digest digester
+}
+
+// placeOf is a partition of a collection in one log; entries refer to it by
+// number.
+type placeOf struct {
+	log                   *expectedLog
+	collection, partition int64
+}
+
+// expectedLog is what is known of one log so far.
+type expectedLog struct {
+	vchannel    string
+	begun       bool
+	first, last int64 // offsets of its records
+	collections map[int64]*expectedCollection
+	segments    map[int64][2]int64 // collection and partition in which a segment was met first
+	repeats     repeats
+	bad         map[int64]badRecord // by offset
+}
+
+type expectedCollection struct {
+	raw        []byte
+	schema     *schemapb.CollectionSchema
+	created    int64 // offset; -1: the schema was given by hand
+	dropped    *int64
+	partitions map[int64]int64 // dropped ones, with the drop's offset
+}
+
+type badRecord struct {
+	value  []byte
+	reason string
+}
+
+// NewExpected returns an empty expectation; records are added in offset order
+// of each partition.
+func NewExpected() *Expected {
+	return &Expected{
+		logs: map[string]*expectedLog{}, index: map[placeOf]int32{}, rows: newEntries(), digest: newDigester(),
+	}
+}
+
+// Expect adds all records. Their offsets must be those in the log that was
+// read; -1 where they are not known.
+func Expect(records iter.Seq2[recording.Record, error]) (*Expected, error) {
+	x := NewExpected()
+	for r, err := range records {
+		if err != nil {
+			return nil, err
+		}
+		x.Add(r)
+	}
+	return x, nil
+}
+
+// Recorded yields the records of a recording as they were recorded.
+func Recorded(path string) iter.Seq2[recording.Record, error] {
+	return func(yield func(recording.Record, error) bool) {
+		r, err := recording.Open(path)
+		if err != nil {
+			yield(recording.Record{}, err)
+			return
+		}
+		defer r.Close()
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Replayed gives the records the offsets that they have after a replay into
+// empty topics: 0, 1, 2, ... in each partition.
+func Replayed(records iter.Seq2[recording.Record, error]) iter.Seq2[recording.Record, error] {
+	type partition struct {
+		topic string
+		id    int32
+	}
+	return func(yield func(recording.Record, error) bool) {
+		next := map[partition]int64{}
+		for r, err := range records {
+			p := partition{r.Topic, r.Partition}
+			r.Offset = next[p]
+			next[p]++
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// SetSchema gives the serialized schema of a collection whose creation is not
+// in the log.
+func (x *Expected) SetSchema(topic string, partition int32, collection int64, raw []byte) error {
+	schema := new(schemapb.CollectionSchema)
+	if err := proto.Unmarshal(raw, schema); err != nil {
+		return fmt.Errorf("schema of collection %d: %w", collection, err)
+	}
+	c := x.log(topic, partition).collection(collection)
+	c.raw, c.schema, c.created = raw, schema, -1
+	return nil
+}
+
+func (x *Expected) log(topic string, partition int32) *expectedLog {
+	name := fmt.Sprintf("%s-%d", topic, partition)
+	l := x.logs[name]
+	if l == nil {
+		l = &expectedLog{
+			vchannel: name, collections: map[int64]*expectedCollection{}, segments: map[int64][2]int64{},
+			repeats: newRepeats(), bad: map[int64]badRecord{},
+		}
+		x.logs[name] = l
+	}
+	return l
+}
+
+func (l *expectedLog) collection(id int64) *expectedCollection {
+	c := l.collections[id]
+	if c == nil {
+		c = &expectedCollection{created: -1, partitions: map[int64]int64{}}
+		l.collections[id] = c
+	}
+	return c
+}
+
+func (x *Expected) place(p placeOf) int32 {
+	i, ok := x.index[p]
+	if !ok {
+		i = int32(len(x.places))
+		x.index[p] = i
+		x.places = append(x.places, p)
+	}
+	return i
+}

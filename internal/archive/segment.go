@@ -1,0 +1,144 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"flowgraph/checkpoints"
+)
+
+// Segment is one segment with what its document or manifest says of it. Its
+// State is Dropped where its partition or collection is, although a manifest
+// is never touched again.
+type Segment struct {
+	checkpoints.Segment
+	VChannel       string
+	TopicID        string // of the log that its offsets are of
+	InManifest     bool   // it has left the document
+	CollectionName string // "" if unknown
+	PartitionName  string
+	Dropped        *checkpoints.Drop // of its partition or collection, the earlier; nil if alive
+}
+
+// manifestPrefix is where manifests and chunks lie.
+const manifestPrefix = "segments/"
+
+// Segments yields every segment of every vchannel once, by its manifest's
+// key. Documents are older than the listing, so where both know a segment the
+// manifest wins. A manifest that cannot be used is an error in its place; a
+// caller may go on behind it.
+func (a *Archive) Segments(ctx context.Context) iter.Seq2[*Segment, error] {
+	return func(yield func(*Segment, error) bool) {
+		open := a.openSegments()
+		before := func(key string) bool { // yields what the documents hold before key
+			for len(open) > 0 && (key == "" || open[0].ManifestKey() < key) {
+				if !yield(open[0], nil) {
+					return false
+				}
+				open = open[1:]
+			}
+			return true
+		}
+		for m, err := range ordered(ctx, gets, a.manifestKeys(ctx), a.manifest) {
+			if m.key != "" && !before(m.key) {
+				return
+			}
+			if len(open) > 0 && open[0].ManifestKey() == m.key {
+				open = open[1:]
+			}
+			if !yield(m.segment, err) || m.key == "" {
+				return
+			}
+		}
+		before("")
+	}
+}
+
+// openSegments are those of the documents, by manifest key.
+func (a *Archive) openSegments() []*Segment {
+	var list []*Segment
+	for _, v := range a.vchannels {
+		if v.Doc == nil {
+			continue
+		}
+		for _, s := range v.Doc.Segments {
+			list = append(list, a.describe(&Segment{Segment: *s, VChannel: v.Name, TopicID: v.Doc.TopicID}))
+		}
+	}
+	slices.SortFunc(list, func(x, y *Segment) int { return cmp.Compare(x.ManifestKey(), y.ManifestKey()) })
+	return list
+}
+
+func (a *Archive) manifestKeys(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for info, err := range a.bucket.List(ctx, manifestPrefix) {
+			if err != nil {
+				yield("", fmt.Errorf("list %s: %w", manifestPrefix, err))
+				return
+			}
+			if _, chunk, ok := parseManifestKey(info.Key); ok && chunk == "" && !yield(info.Key, nil) {
+				return
+			}
+		}
+	}
+}
+
+// parseManifestKey reads the key of a manifest, or of a chunk with its log ID.
+func parseManifestKey(key string) (r checkpoints.SegmentRef, chunk string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(key, manifestPrefix), "/")
+	if len(parts) != 3 {
+		return r, "", false
+	}
+	name, ok := strings.CutSuffix(parts[2], ".json")
+	if !ok {
+		return r, "", false
+	}
+	name, chunk, _ = strings.Cut(name, ".")
+	var errs [3]error
+	r.Collection, errs[0] = strconv.ParseInt(parts[0], 10, 64)
+	r.Partition, errs[1] = strconv.ParseInt(parts[1], 10, 64)
+	r.Segment, errs[2] = strconv.ParseInt(name, 10, 64)
+	want := checkpoints.ManifestKey(r.Collection, r.Partition, r.Segment)
+	if chunk != "" {
+		want = checkpoints.ChunkKey(r.Collection, r.Partition, r.Segment, chunk)
+	}
+	return r, chunk, errs == [3]error{} && key == want
+}
+
+// loaded is a manifest, or with an error what its key says.
+type loaded struct {
+	key     string
+	segment *Segment
+}
+
+func (a *Archive) manifest(ctx context.Context, key string) (loaded, error) {
+	r, _, _ := parseManifestKey(key)
+	m, err := checkpoints.LoadManifest(ctx, a.bucket, r)
+	if err != nil {
+		return loaded{key: key}, err
+	}
+	s := &Segment{Segment: m.Segment, VChannel: m.VChannel, TopicID: m.TopicID, InManifest: true}
+	return loaded{key, a.describe(s)}, nil
+}
+
+// describe adds what stands elsewhere: names, and the drop of the place.
+func (a *Archive) describe(s *Segment) *Segment {
+	at := logPlace{s.VChannel, s.TopicID, s.Collection, wholeCollection}
+	whole := a.past(at)
+	at.partition = s.Partition
+	part := a.past(at)
+	s.CollectionName, s.PartitionName = whole.name, part.name
+	s.Dropped = part.drop
+	if s.Dropped == nil || whole.drop != nil && whole.drop.Offset < s.Dropped.Offset {
+		s.Dropped = whole.drop
+	}
+	if s.Dropped != nil {
+		s.State = checkpoints.Dropped
+	}
+	return s
+}
