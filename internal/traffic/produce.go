@@ -1,0 +1,88 @@
+package traffic
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/internal/recording"
+)
+
+// Sending says how a stream is sent to Kafka.
+type Sending struct {
+	Brokers []string
+	Records int64         // how many; 0: until stop ends
+	Rate    float64       // records a second; 0: as fast as the broker takes them
+	Sent    func(n int64) // called now and then with the records handed over; may be nil
+	Client  []kgo.Opt     // further options of the client
+}
+
+// burst is how often what is due is sent.
+const burst = 5 * time.Millisecond
+
+// Send writes records of the stream to their logs, whose topics must exist,
+// until enough are sent or stop ends; then it waits until the broker has all
+// of them. Brokers that are away are waited for until ctx ends.
+func Send(ctx, stop context.Context, s *Stream, o Sending) error {
+	client, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(o.Brokers...), kgo.ClientID("traffic"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchMaxBytes(8 << 20), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(1000),
+	}, o.Client...)...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	var failed firstError
+	sent := func(_ *kgo.Record, err error) { failed.note(err) }
+	ticker := time.NewTicker(burst)
+	defer ticker.Stop()
+	began := time.Now()
+	for n := int64(0); (o.Records == 0 || n < o.Records) && stop.Err() == nil && failed.get() == nil; n++ {
+		for o.Rate > 0 && float64(n) > o.Rate*time.Since(began).Seconds() && stop.Err() == nil {
+			select {
+			case <-ticker.C:
+			case <-stop.Done():
+			}
+		}
+		client.Produce(ctx, kafkaRecord(s.Next()), sent)
+		if o.Sent != nil {
+			o.Sent(n + 1)
+		}
+	}
+	if err := client.Flush(ctx); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	return failed.get()
+}
+
+func kafkaRecord(r recording.Record) *kgo.Record {
+	k := &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: time.UnixMilli(r.Timestamp)}
+	for _, h := range r.Headers {
+		k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Name, Value: h.Value})
+	}
+	return k
+}
+
+// firstError keeps the first error that the client reports.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && err != nil {
+		f.err = fmt.Errorf("send: %w", err)
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
