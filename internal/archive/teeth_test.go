@@ -1,0 +1,295 @@
+package archive_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/membucket"
+	"flowgraph/sinks/binlog"
+	"flowgraph/stages/column"
+)
+
+// damage is one thing done to a bucket that was exact.
+type damage struct {
+	name string
+	do   func(*testing.T, *membucket.Bucket)
+	want string // in a problem
+}
+
+// pick returns the first segment of the document or of a manifest, by key,
+// that pleases.
+func pick(t *testing.T, m *membucket.Bucket, pleases func(*archive.Segment) bool) *archive.Segment {
+	t.Helper()
+	for s, err := range open(t, m).Segments(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pleases(s) {
+			return s
+		}
+	}
+	t.Fatal("no such segment")
+	return nil
+}
+
+func withRows(s *archive.Segment) bool    { return s.Level == checkpoints.L1 && s.Rows > 1 }
+func withDeletes(s *archive.Segment) bool { return s.Level == checkpoints.L0 && s.Rows > 1 }
+func manifested(s *archive.Segment) bool  { return withRows(s) && s.InManifest }
+
+// edit changes a segment where it is stored.
+func edit(t *testing.T, m *membucket.Bucket, s *archive.Segment, change func(*checkpoints.Segment)) {
+	t.Helper()
+	if s.InManifest {
+		manifest, err := checkpoints.LoadManifest(t.Context(), m, checkpoints.SegmentRef{Collection: s.Collection, Partition: s.Partition, Segment: s.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&manifest.Segment)
+		data, err := manifest.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, m, s.ManifestKey(), data, metaOf(t, m, s.ManifestKey()))
+		return
+	}
+	editDoc(t, m, s.VChannel, func(d *checkpoints.Document) { change(d.Segments[s.ID]) })
+}
+
+func editDoc(t *testing.T, m *membucket.Bucket, vchannel string, change func(*checkpoints.Document)) {
+	t.Helper()
+	doc, _, err := checkpoints.Load(t.Context(), m, vchannel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(doc)
+	data, err := json.Marshal(doc) // also what Encode would refuse
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, m, checkpoints.DocumentKey(vchannel), data, metaOf(t, m, checkpoints.DocumentKey(vchannel)))
+}
+
+// rewrite encodes one field's file anew after its column was changed.
+func rewrite(t *testing.T, m *membucket.Bucket, key string, change func(*column.Column)) {
+	t.Helper()
+	log, err := binlog.Read(get(t, m, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(log.Rows)
+	d := log.Descriptor
+	file, err := new(binlog.Encoder).Encode(binlog.Meta{Collection: d.Collection, Partition: d.Partition, Segment: d.Segment, MinTS: d.MinTS, MaxTS: d.MaxTS}, log.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, m, key, slices.Concat(file.Parts...), metaOf(t, m, key))
+}
+
+// addFlush gives the segment a second flush with the same files.
+func addFlush(t *testing.T, m *membucket.Bucket, s *archive.Segment) {
+	t.Helper()
+	last := s.Logs[len(s.Logs)-1]
+	again := last
+	again.ID = last.ID[:17] + string(last.ID[17]+1)
+	if last.ID[17] == '9' {
+		again.ID = last.ID[:16] + string(last.ID[16]+1) + "0"
+	}
+	for i, key := range s.DataKeys(last.ID) {
+		put(t, m, s.DataKeys(again.ID)[i], get(t, m, key), metaOf(t, m, key))
+	}
+	edit(t, m, s, func(s *checkpoints.Segment) {
+		s.Logs = append(s.Logs, again)
+		s.Rows += again.Rows
+	})
+}
+
+func damages() []damage {
+	return []damage{
+		{"an object is gone", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			m.Remove(s.DataKeys(s.Logs[0].ID)[2])
+		}, "does not exist"},
+		{"a log entry twice", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, func(s *archive.Segment) bool { return withRows(s) && !s.InManifest }), func(s *checkpoints.Segment) {
+				s.Logs, s.Rows = append(s.Logs, s.Logs[0]), s.Rows+s.Logs[0].Rows
+			})
+		}, "after log"},
+		{"a flush of rows twice", func(t *testing.T, m *membucket.Bucket) { addFlush(t, m, pick(t, m, withRows)) }, "more often than it was produced"},
+		{"a flush of deletes twice", func(t *testing.T, m *membucket.Bucket) { addFlush(t, m, pick(t, m, withDeletes)) }, "more often than it was produced"},
+		{"a byte flipped in a file", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			key := s.DataKeys(s.Logs[0].ID)[2]
+			data := get(t, m, key)
+			data[len(data)/2] ^= 1
+			put(t, m, key, data, metaOf(t, m, key))
+		}, ""},
+		{"another value in a field", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			rewrite(t, m, s.DataKeys(s.Logs[0].ID)[2], func(c *column.Column) { c.Pages[0].Data[len(c.Pages[0].Data)-1] ^= 1 })
+		}, "differs from what offset"},
+		{"a row gone from one field", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			rewrite(t, m, s.DataKeys(s.Logs[0].ID)[0], func(c *column.Column) {
+				c.Rows, c.Pages[0].Rows, c.Pages[0].Data = c.Rows-1, c.Pages[0].Rows-1, c.Pages[0].Data[8:]
+			})
+		}, "rows, the log entry says"},
+		{"a flush gone from the entry", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, withRows), func(s *checkpoints.Segment) {
+				s.Rows, s.Logs, s.Bytes = 0, nil, 0
+				if s.State == checkpoints.Normal {
+					s.State = checkpoints.Flushed
+				}
+			})
+		}, "are missing"},
+		{"a whole segment gone from the document", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, func(s *archive.Segment) bool { return withRows(s) && !s.InManifest })
+			editDoc(t, m, s.VChannel, func(d *checkpoints.Document) { delete(d.Segments, s.ID) })
+		}, "are missing"},
+		{"a manifest gone", func(t *testing.T, m *membucket.Bucket) { m.Remove(pick(t, m, manifested).ManifestKey()) }, "are missing"},
+		{"an end too low", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, withRows), func(s *checkpoints.Segment) { s.End.Offset = s.Start.Offset + 1 })
+		}, "outside its range"},
+		{"an end too high", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, withRows), func(s *checkpoints.Segment) { s.End.Offset += 1_000_000 })
+		}, "above the seek position"},
+		{"a start too low", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, func(s *archive.Segment) bool { return withRows(s) && s.Start.Offset > 0 }), func(s *checkpoints.Segment) { s.Start.Offset-- })
+		}, "its first row is at"},
+		{"other sizes in an entry", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, withRows), func(s *checkpoints.Segment) { s.Logs[0].Bytes++ })
+		}, "bytes, its entry says"},
+		{"other timestamps in an entry", func(t *testing.T, m *membucket.Bucket) {
+			edit(t, m, pick(t, m, withRows), func(s *checkpoints.Segment) { s.Logs[0].MaxTS++ })
+		}, "its entry says"},
+		{"deletes in another order", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withDeletes)
+			key := s.DataKeys(s.Logs[0].ID)[0]
+			log, err := binlog.Read(get(t, m, key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, ts := column.New(log.Deltas.Keys.Field), column.New(log.Deltas.Timestamps.Field)
+			reversed(log.Deltas.Keys, k)
+			reversed(log.Deltas.Timestamps, ts)
+			file, err := new(binlog.Encoder).EncodeDeltas(binlog.Meta{Collection: s.Collection, Partition: s.Partition, Segment: s.ID,
+				MinTS: log.Descriptor.MinTS, MaxTS: log.Descriptor.MaxTS}, k, ts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, m, key, slices.Concat(file.Parts...), metaOf(t, m, key))
+		}, "stands after a later one"},
+		{"a foreign object beside a segment's", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			m.Set(s.DataKeys("100000010000099999")[0], []byte("?"))
+		}, "do not tell why it is there"},
+		{"an object of the last epoch beside a segment's", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			epoch := open(t, m).VChannel(s.VChannel).Doc.Epoch
+			put(t, m, s.DataKeys(fmt.Sprintf("1%07d0000099999", epoch))[0], []byte("?"), checkpoints.Meta(s.VChannel, epoch))
+		}, "is the last of"},
+		{"an object that is none of ours", func(t *testing.T, m *membucket.Bucket) { m.Set("insert_log/README", []byte("?")) }, "no object of an archive"},
+		{"a document gone", func(t *testing.T, m *membucket.Bucket) {
+			m.Remove(checkpoints.DocumentKey(open(t, m).VChannels()[0].Name))
+		}, "document is gone"},
+		{"a mark gone", func(t *testing.T, m *membucket.Bucket) {
+			m.Remove(checkpoints.BornKey(open(t, m).VChannels()[0].Name))
+		}, "is missing"},
+		{"a drop forgotten", func(t *testing.T, m *membucket.Bucket) {
+			editDoc(t, m, open(t, m).VChannels()[0].Name, func(d *checkpoints.Document) {
+				for _, c := range d.Collections {
+					c.Dropped = nil
+				}
+			})
+		}, "is not marked"},
+		{"a drop that never was", func(t *testing.T, m *membucket.Bucket) {
+			editDoc(t, m, open(t, m).VChannels()[0].Name, func(d *checkpoints.Document) {
+				for _, c := range d.Collections {
+					c.Dropped = &checkpoints.Drop{Offset: 3}
+				}
+			})
+		}, "but was not"},
+		{"a DDL event gone", func(t *testing.T, m *membucket.Bucket) {
+			for _, key := range m.Keys("ddl/") {
+				m.Remove(key)
+			}
+		}, "no DDL event"},
+		{"an auto end too low", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withDeletes)
+			editDoc(t, m, s.VChannel, func(d *checkpoints.Document) {
+				d.Collections[s.Collection].Partitions[s.Partition].AutoEndDelete = 1
+			})
+		}, "auto end 1"},
+		{"a seek position before the log's end", func(t *testing.T, m *membucket.Bucket) {
+			editDoc(t, m, open(t, m).VChannels()[0].Name, func(d *checkpoints.Document) {
+				d.Seek.Offset--
+				d.ReadFrom = d.Seek
+			})
+		}, "the seek position is"},
+		{"a record in quarantine that is good", func(t *testing.T, m *membucket.Bucket) {
+			d := open(t, m).VChannels()[0].Doc
+			m.Set(checkpoints.QuarantineKey(d.VChannel, d.TopicID, 1), []byte(`{"offset":1,"value":"","reason":"?"}`))
+		}, "but it is a good record"},
+	}
+}
+
+// reversed appends an Int64 column's values last first.
+func reversed(from, to *column.Column) {
+	var values [][]byte
+	for v := range from.Values() {
+		values = append(values, v)
+	}
+	slices.Reverse(values)
+	for _, v := range values {
+		to.AppendFixed(&column.Pool{}, v)
+	}
+}
+
+func TestTheCheckFindsWhatIsWrong(t *testing.T) {
+	r := recorded(t, "ddl")
+	want := r.expected(t)
+	for _, d := range damages() {
+		t.Run(d.name, func(t *testing.T) {
+			m := copyOf(t, r.bucket)
+			if report := check(t, m, want, archive.CheckOptions{}); report.Err() != nil {
+				t.Fatalf("the copy is not exact: %s", report)
+			}
+			d.do(t, m)
+			report := check(t, m, want, archive.CheckOptions{MaxProblems: 1000})
+			if !slices.ContainsFunc(report.Problems, func(p string) bool { return strings.Contains(p, d.want) }) {
+				t.Errorf("no problem says %q: %s", d.want, report)
+			}
+		})
+	}
+}
+
+func TestAnAutoEndBelowAManifestsEndIsFound(t *testing.T) {
+	r := recorded(t, "concurrent")
+	m := copyOf(t, r.bucket)
+	s := pick(t, m, func(s *archive.Segment) bool { return withDeletes(s) && s.InManifest })
+	editDoc(t, m, s.VChannel, func(d *checkpoints.Document) {
+		d.Collections[s.Collection].Partitions[s.Partition].AutoEndDelete = s.End.Offset - 1
+	})
+	report := check(t, m, r.expected(t), archive.CheckOptions{})
+	if report.Wrong != 1 || !strings.Contains(report.Problems[0], "its auto end is") {
+		t.Errorf("%s", report)
+	}
+}
+
+func TestObjectsThatNoDocumentCanReferToAreCounted(t *testing.T) {
+	r := recorded(t, "ddl")
+	m := copyOf(t, r.bucket)
+	s := pick(t, m, withRows)
+	// A second start made the first one's unfinished uploads garbage.
+	editDoc(t, m, s.VChannel, func(d *checkpoints.Document) { d.Epoch++ })
+	key := s.DataKeys("100000010000099999")[0]
+	put(t, m, key, []byte("half a flush"), checkpoints.Meta(s.VChannel, 1))
+	report := check(t, m, r.expected(t), archive.CheckOptions{})
+	if report.Err() != nil || report.Unreferenced != 1 || report.UnreferencedBytes != int64(len("half a flush")) {
+		t.Errorf("%s", report)
+	}
+}
