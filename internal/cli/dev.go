@@ -45,7 +45,7 @@ func (c *DevCommand) Run(p *Process, _ zerolog.Logger) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s3 := store.Config()
 	if _, err := fmt.Fprintf(p.Stdout, devText, broker.Addr(), store.Endpoint(), s3.Bucket, s3.AccessKey, s3.SecretKey,
-		filepath.Join(s3.Dir, s3.Bucket), broker.Addr(), store.Endpoint(), s3.AccessKey, s3.SecretKey); err != nil {
+		filepath.Join(s3.Dir, s3.Bucket)); err != nil {
 		return err
 	}
 	<-p.Stop.Done()
@@ -60,7 +60,7 @@ secret key  %s
 objects     %s
 
 In another terminal:
-  flowgraph replay testdata/recordings/all_types/records.jsonl.gz --brokers %s
-  flowgraph run --brokers %[1]s --topics '/by-dev-rootcoord-dml_[0-9]+/' --s3-endpoint %s --s3-access-key %s --s3-secret-key %s
+  flowgraph replay testdata/recordings/all_types/records.jsonl.gz --brokers %[1]s
+  flowgraph run --brokers %[1]s --topics '/by-dev-rootcoord-dml_[0-9]+/' --s3-endpoint %[2]s --s3-access-key %[4]s --s3-secret-key %[5]s
 Stop with Ctrl-C.
 `

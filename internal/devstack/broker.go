@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // BrokerConfig describes an embedded broker.
@@ -67,6 +68,9 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 
 // Addr is the broker's host:port.
 func (b *Broker) Addr() string { return b.addr }
+
+// Client is how a client of this broker is made.
+func (b *Broker) Client() []kgo.Opt { return []kgo.Opt{kgo.SeedBrokers(b.addr)} }
 
 // Cluster gives tests the means to inject faults and to move the log's start.
 func (b *Broker) Cluster() *kfake.Cluster { return b.cluster }
