@@ -89,7 +89,7 @@ func (b *Buffer) Held() int64 { return b.held }
 func (b *Buffer) Step(_ context.Context, p *Pack) ([]*Cut, error) {
 	b.pack, b.out, b.touched, b.limit = p, nil, b.touched[:0], nil
 	b.counts.add(p.Counts)
-	if len(p.Messages) > 0 || p.Event != nil {
+	if p.LogTime > 0 { // ticks and what is persisted pass time too
 		b.lastLog = p.LogTime
 	}
 	if p.Event != nil {
@@ -156,9 +156,6 @@ func (b *Buffer) insert(m *Message) error {
 	if err != nil {
 		return err
 	}
-	if in.Partition <= 0 {
-		return b.reject(m, fmt.Sprintf("partition %d is not positive", in.Partition))
-	}
 	c.views, err = fit(c.schema, in, c.views)
 	if err != nil {
 		return b.reject(m, err.Error())
@@ -188,9 +185,6 @@ func (b *Buffer) delete(m *Message) error {
 	c, err := b.known(in.Collection, m)
 	if err != nil {
 		return err
-	}
-	if in.Partition <= 0 && in.Partition != -1 {
-		return b.reject(m, fmt.Sprintf("partition %d is neither positive nor -1", in.Partition))
 	}
 	if err := fitDelete(c.schema.Key, in); err != nil {
 		return b.reject(m, err.Error())

@@ -29,6 +29,9 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 		s.columns, s.bytes, s.held = nil, 0, 0
 	}
 	if seal {
+		if s.meta.State == checkpoints.New { // nothing is in it: the Start of an earlier life may lie beyond the End
+			s.meta.Start = s.meta.End
+		}
 		s.meta.State = checkpoints.Flushed
 		delete(b.open, s.meta.ID)
 		if key := (autoKey{s.place(), s.meta.Level}); b.auto[key] == s {

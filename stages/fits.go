@@ -64,7 +64,7 @@ func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, 
 			return nil, fmt.Errorf("field %q (%d): type %s is not supported", f.Name, f.ID, f.Type)
 		}
 		v := find(m.Fields, f, i-2)
-		if v == nil && !f.Nullable {
+		if v == nil && !f.Nullable && rows > 0 {
 			return nil, fmt.Errorf("field %q (%d) is missing", f.Name, f.ID)
 		}
 		if v != nil {

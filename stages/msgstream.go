@@ -29,9 +29,9 @@ func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message 
 		d.tick(base.Timestamp)
 		return Message{}
 	case commonpb.MsgType_Insert:
-		return d.insert(b, r, at)
+		return d.once(b, insert(b, r), at)
 	case commonpb.MsgType_Delete:
-		return d.delete(b, r, at)
+		return d.once(b, remove(r), at)
 	case commonpb.MsgType_CreateCollection, commonpb.MsgType_DropCollection,
 		commonpb.MsgType_CreatePartition, commonpb.MsgType_DropPartition:
 		event, err := ddl(kind, r.Value, base)
@@ -70,38 +70,47 @@ func (d *Decoder) tick(ts uint64) {
 	d.window.tick(ts)
 }
 
-func (d *Decoder) insert(b *batch, r *Record, at checkpoints.Position) Message {
+func insert(b *batch, r *Record) Message {
 	b.inserts = append(b.inserts, wire.Insert{})
 	m := &b.inserts[len(b.inserts)-1]
 	fields, err := m.Parse(r.Value, b.fields)
 	b.fields = fields
-	if err == nil && (m.Collection <= 0 || m.Segment < 0) {
-		err = fmt.Errorf("insert into collection %d, segment %d: an ID is negative or missing", m.Collection, m.Segment)
+	if err == nil && (m.Collection <= 0 || m.Partition <= 0 || m.Segment < 0) {
+		err = fmt.Errorf("insert into collection %d, partition %d, segment %d: an ID is negative or missing", m.Collection, m.Partition, m.Segment)
 	}
 	if err != nil {
 		return bad(err)
-	}
-	if d.window.repeated(m.Base.MsgID, m.Shard, int32(commonpb.MsgType_Insert), at, m.MaxTS) {
-		b.pack.Counts.Repeated++
-		return Message{}
 	}
 	return Message{Insert: m}
 }
 
-func (d *Decoder) delete(b *batch, r *Record, at checkpoints.Position) Message {
+func remove(r *Record) Message {
 	m := &wire.Delete{}
 	err := m.Parse(r.Value)
-	if err == nil && m.Collection <= 0 {
-		err = fmt.Errorf("delete in collection %d: the ID is negative or missing", m.Collection)
+	if err == nil && (m.Collection <= 0 || m.Partition <= 0 && m.Partition != -1) {
+		err = fmt.Errorf("delete in collection %d, partition %d: an ID is negative or missing", m.Collection, m.Partition)
 	}
 	if err != nil {
 		return bad(err)
 	}
-	if d.window.repeated(m.Base.MsgID, m.Shard, int32(commonpb.MsgType_Delete), at, m.MaxTS) {
+	return Message{Delete: m}
+}
+
+// once leaves out what a producer sent again. A WAL has no repeats, and there
+// what is sent again after a rollback is no repeat.
+func (d *Decoder) once(b *batch, m Message, at checkpoints.Position) Message {
+	again := false
+	switch {
+	case m.Insert != nil:
+		again = d.window.repeated(m.Insert.Base.MsgID, m.Insert.Shard, int32(commonpb.MsgType_Insert), at, m.Insert.MaxTS)
+	case m.Delete != nil:
+		again = d.window.repeated(m.Delete.Base.MsgID, m.Delete.Shard, int32(commonpb.MsgType_Delete), at, m.Delete.MaxTS)
+	}
+	if again {
 		b.pack.Counts.Repeated++
 		return Message{}
 	}
-	return Message{Delete: m}
+	return m
 }
 
 // ddl reads a DDL message. They are rare, so they are unmarshalled whole.

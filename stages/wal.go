@@ -57,7 +57,7 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 		d.commit(b, w, at)
 		return Message{}, nil
 	case walInsert, walDelete:
-		m := d.walRows(b, r, w, at)
+		m := walRows(b, r, w)
 		if w.InTxn && !m.empty() {
 			m.Record = *r
 			if !d.open.add(w.Txn, m, w.Tick) {
@@ -92,15 +92,15 @@ func (d *Decoder) commit(b *batch, w wire.WAL, at checkpoints.Position) {
 
 // walRows reads an insert or a delete. The body is that of 2.5, but segment,
 // timestamps and shard in it are placeholders: the headers have them.
-func (d *Decoder) walRows(b *batch, r *Record, w wire.WAL, at checkpoints.Position) Message {
+func walRows(b *batch, r *Record, w wire.WAL) Message {
 	if w.Type == walDelete {
-		m := d.delete(b, r, at)
+		m := remove(r)
 		if m.Delete != nil {
 			m.Delete.Stamp(w.Tick)
 		}
 		return m
 	}
-	m := d.insert(b, r, at)
+	m := insert(b, r)
 	if m.Insert == nil {
 		return m
 	}
