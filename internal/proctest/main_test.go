@@ -1,0 +1,56 @@
+//go:build unix
+
+package proctest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// options of the test binary.
+var options struct {
+	stack string
+	kills int
+	seed  uint64
+	race  bool
+	dir   string // of this run
+	root  string // of the module
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	flag.StringVar(&options.stack, "stack", "embedded", "what the workers work on: embedded or real")
+	flag.IntVar(&options.kills, "kills", 25, "how often the worker of the kill test is killed")
+	flag.Uint64Var(&options.seed, "seed", uint64(time.Now().UnixNano()), "of the traffic and of the moments of the kills")
+	flag.BoolVar(&options.race, "race-worker", false, "build the worker with the race detector")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "flowgraph-proctest-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	options.dir = dir
+	// Absolute, because the embedded store moves the working directory.
+	if options.root, err = filepath.Abs("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	args := []string{"build", "-o", binary()}
+	if options.race {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "flowgraph")...).CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the worker: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+func binary() string { return filepath.Join(options.dir, "flowgraph") }

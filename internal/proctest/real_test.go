@@ -1,0 +1,96 @@
+//go:build unix
+
+package proctest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// real are an Apache Kafka and a MinIO, children of this process.
+type real struct {
+	t                 *testing.T
+	dir, scripts      string
+	brokers, stores   string
+	controller        string
+	kafka, minioChild *child
+}
+
+// absent is the exit code of a script that misses something of this machine.
+const absent = 3
+
+func newReal(t *testing.T) *real {
+	scripts := filepath.Join(options.root, "testdata/real")
+	r := &real{
+		t: t, dir: t.TempDir(), scripts: scripts,
+		brokers: freeAddress(t), controller: freeAddress(t), stores: freeAddress(t),
+	}
+	for _, script := range []string{"kafka", "minio"} {
+		out, err := exec.Command(filepath.Join(scripts, script), "prepare").CombinedOutput()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == absent {
+			t.Skip(strings.TrimSpace(string(out)))
+		}
+		if err != nil {
+			t.Fatalf("%s prepare: %v\n%s", script, err, out)
+		}
+		if err := os.Mkdir(filepath.Join(r.dir, script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.startStore()
+	r.startBroker()
+	return r
+}
+
+func (r *real) broker() string { return r.brokers }
+func (r *real) store() string  { return r.stores }
+func (r *real) killBroker()    { r.kafka.kill() }
+func (r *real) killStore()     { r.minioChild.kill() }
+
+func (r *real) startBroker() {
+	r.kafka = spawn(r.t, r.dir, "kafka-broker", filepath.Join(r.scripts, "kafka"), "run", filepath.Join(r.dir, "kafka"), port(r.brokers), port(r.controller))
+	client, err := kgo.NewClient(kgo.SeedBrokers(r.brokers))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer client.Close()
+	await(r.t, saying("Kafka does not answer"), func() bool {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		defer cancel()
+		return !r.kafka.ended() && client.Ping(ctx) == nil
+	})
+}
+
+func (r *real) startStore() {
+	r.minioChild = spawn(r.t, r.dir, "minio-server", filepath.Join(r.scripts, "minio"), "run", filepath.Join(r.dir, "minio"), port(r.stores))
+	client, err := minio.New(r.stores, &minio.Options{Creds: credentials.NewStaticV4(access, access, "")})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	await(r.t, saying("MinIO does not answer"), func() bool {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+		defer cancel()
+		there, err := client.BucketExists(ctx, bucketName)
+		if err == nil && !there {
+			err = client.MakeBucket(ctx, bucketName, minio.MakeBucketOptions{})
+		}
+		return !r.minioChild.ended() && err == nil
+	})
+}
+
+func port(address string) string {
+	_, p, _ := net.SplitHostPort(address)
+	return p
+}

@@ -1,0 +1,102 @@
+//go:build unix
+
+package proctest
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+
+	"flowgraph/internal/devstack"
+)
+
+// stack is a broker and an object store that can be taken away and come back
+// with what they had stored.
+type stack interface {
+	broker() string // host:port
+	store() string  // host:port
+	killBroker()
+	startBroker()
+	killStore()
+	startStore()
+}
+
+// newStack starts what the option names; it ends with the test.
+func newStack(t *testing.T) stack {
+	t.Helper()
+	switch options.stack {
+	case "embedded":
+		return newEmbedded(t)
+	case "real":
+		return newReal(t)
+	}
+	t.Fatalf("-stack %s: it is embedded or real", options.stack)
+	return nil
+}
+
+// embedded are broker and store in this process.
+type embedded struct {
+	t       *testing.T
+	dir     string
+	kafka   *devstack.Broker
+	s3      *devstack.Store
+	brokers string
+	stores  string
+}
+
+func newEmbedded(t *testing.T) *embedded {
+	e := &embedded{t: t, dir: t.TempDir(), brokers: freeAddress(t), stores: freeAddress(t)}
+	t.Cleanup(func() {
+		e.killBroker()
+		e.killStore()
+	})
+	e.startBroker()
+	e.startStore()
+	return e
+}
+
+func (e *embedded) broker() string { return e.brokers }
+func (e *embedded) store() string  { return e.stores }
+
+func (e *embedded) startBroker() {
+	b, err := devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(e.dir, "kafka"), Listen: e.brokers})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.kafka = b
+}
+
+func (e *embedded) killBroker() {
+	if e.kafka != nil {
+		e.kafka.Close()
+		e.kafka = nil
+	}
+}
+
+func (e *embedded) startStore() {
+	s, err := devstack.StartBucket(e.t.Context(), devstack.BucketConfig{Dir: filepath.Join(e.dir, "s3"), Listen: e.stores})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.s3 = s
+}
+
+func (e *embedded) killStore() {
+	if e.s3 != nil {
+		if err := e.s3.Close(); err != nil {
+			e.t.Error(err)
+		}
+		e.s3 = nil
+	}
+}
+
+// freeAddress is one that nobody listens on now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,280 @@
+//go:build unix
+
+package proctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/recording"
+	"flowgraph/internal/traffic"
+	"flowgraph/sinks"
+)
+
+const (
+	bucketName = "a-bucket"
+	access     = "minioadmin" // access key and secret key
+)
+
+// world is a stack, the workers on it, and what their documents said so far.
+type world struct {
+	stack
+	t      *testing.T
+	dir    string
+	rng    *rand.Rand
+	bucket *sinks.Bucket
+	admin  *kadm.Client
+	docs   map[string]*checkpoints.Document // as last seen, by vchannel
+	began  []*worker                        // all of them, in order
+	files  int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	t.Logf("repeat with: go test ./internal/proctest -run '^%s$' -stack %s -kills %d -seed %d", t.Name(), options.stack, options.kills, options.seed)
+	w := &world{
+		stack: newStack(t), t: t, dir: t.TempDir(), docs: map[string]*checkpoints.Document{},
+		rng: rand.New(rand.NewPCG(options.seed, 1)),
+	}
+	cfg := sinks.Default()
+	cfg.Endpoint, cfg.Bucket, cfg.Root, cfg.AccessKey, cfg.SecretKey = w.store(), bucketName, "files", access, access
+	bucket, err := sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bucket.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	w.bucket, w.admin = bucket, kadm.NewClient(client)
+	t.Cleanup(func() {
+		for _, p := range w.began[max(0, len(w.began)-4):] {
+			if t.Failed() {
+				t.Logf("the last of %s:\n%s", p.name, p.tail(12))
+			}
+		}
+	})
+	return w
+}
+
+// makeTopics creates topics; old timestamps must not cost records.
+func (w *world) makeTopics(partitions map[string]int32) {
+	w.t.Helper()
+	settings := map[string]*string{"max.message.bytes": kadm.StringPtr("16777216"), "retention.ms": kadm.StringPtr("-1")}
+	for topic, n := range partitions {
+		if _, err := w.admin.CreateTopic(w.t.Context(), n, 1, settings, topic); err != nil {
+			w.t.Fatalf("create topic %s: %v", topic, err)
+		}
+	}
+}
+
+// partitions are those of all topics.
+func (w *world) partitions() map[string][]int32 {
+	w.t.Helper()
+	topics, err := w.admin.ListTopics(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all := map[string][]int32{}
+	for name, topic := range topics {
+		all[name] = topic.Partitions.Numbers()
+	}
+	return all
+}
+
+// vchannels are the names of all partitions.
+func (w *world) vchannels() []string {
+	var names []string
+	for topic, ids := range w.partitions() {
+		for _, id := range ids {
+			names = append(names, fmt.Sprintf("%s-%d", topic, id))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// exact compares everything in the bucket with everything in the logs.
+func (w *world) exact() *archive.Report {
+	w.t.Helper()
+	file := filepath.Join(w.dir, fmt.Sprintf("logs-%d.jsonl", w.number()))
+	out, err := recording.Create(file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer os.Remove(file)
+	if err := recording.Capture(w.t.Context(), context.WithoutCancel(w.t.Context()), out, recording.CaptureOptions{
+		Partitions: w.partitions(), Client: []kgo.Opt{kgo.SeedBrokers(w.broker())},
+	}); err != nil {
+		w.t.Fatalf("read the logs: %v", err)
+	}
+	if err := out.Commit(); err != nil {
+		w.t.Fatal(err)
+	}
+	want, err := archive.Expect(archive.Recorded(file))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	report, err := archive.Check(w.t.Context(), w.bucket, want, archive.CheckOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if report.Wrong > 0 {
+		w.t.Fatalf("of %d records:\n%s", want.Records, report)
+	}
+	if report.Rows != want.Rows || report.Deletes != want.Deletes || want.Rows == 0 {
+		w.t.Fatalf("%d rows and %d deletes are in the logs, %d and %d in the bucket", want.Rows, want.Deletes, report.Rows, report.Deletes)
+	}
+	return report
+}
+
+// data lists the objects that hold rows, deletes and bad records.
+func (w *world) data() []string {
+	w.t.Helper()
+	var keys []string
+	for _, prefix := range []string{"insert_log/", "delta_log/", "quarantine/"} {
+		for info, err := range w.bucket.List(w.t.Context(), prefix) {
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			keys = append(keys, info.Key)
+		}
+	}
+	return keys
+}
+
+// finish reads to the ends of the logs, compares, and makes sure that running
+// once more adds nothing.
+func (w *world) finish(args ...string) *archive.Report {
+	w.t.Helper()
+	w.worker("last", append(args, "--until-end")...).exits(0)
+	w.follow()
+	report := w.exact()
+	before := w.data()
+	w.worker("again", append(args, "--until-end")...).exits(0)
+	w.follow()
+	if after := w.data(); !slices.Equal(before, after) {
+		w.t.Fatalf("running again made of %d objects %d", len(before), len(after))
+	}
+	again := w.exact()
+	if again.Rows != report.Rows || again.Deletes != report.Deletes || again.Quarantined != report.Quarantined {
+		w.t.Fatalf("running again made of\n%sthis:\n%s", report, again)
+	}
+	return report
+}
+
+func (w *world) number() int {
+	w.files++
+	return w.files
+}
+
+// follow reads all documents and makes sure that nothing in them went back.
+func (w *world) follow() {
+	w.t.Helper()
+	for _, name := range w.vchannels() {
+		next, _, err := checkpoints.Load(w.t.Context(), w.bucket, name)
+		last := w.docs[name]
+		if errors.Is(err, checkpoints.ErrNotExist) && last == nil {
+			continue
+		}
+		if err != nil {
+			w.t.Fatalf("the document of %s cannot be used any more: %v", name, err)
+		}
+		if last != nil {
+			if steps := slices.Collect(w.back(last, next)); len(steps) > 0 {
+				w.t.Fatalf("%s went back from epoch %d, sequence %d to epoch %d, sequence %d:\n%s",
+					name, last.Epoch, last.Sequence, next.Epoch, next.Sequence, strings.Join(steps, "\n"))
+			}
+		}
+		w.docs[name] = next
+	}
+}
+
+// back yields what of a document went back or was forgotten.
+func (w *world) back(last, next *checkpoints.Document) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		less := func(what string, before, after int64) bool {
+			return after >= before || yield(fmt.Sprintf("%s went back from %d to %d", what, before, after))
+		}
+		_ = less("epoch", last.Epoch, next.Epoch) &&
+			less("seek position", last.Seek.Offset, next.Seek.Offset) &&
+			less("read_from", last.ReadFrom.Offset, next.ReadFrom.Offset) &&
+			backPlaces(last, next, less) && w.backSegments(last, next, less)
+	}
+}
+
+type notLess func(what string, before, after int64) bool
+
+func backPlaces(last, next *checkpoints.Document, less notLess) bool {
+	for id, c := range last.Collections {
+		now := next.Collections[id]
+		if now == nil {
+			return less(fmt.Sprintf("collection %d is forgotten:", id), 1, 0)
+		}
+		for pid, p := range c.Partitions {
+			n := now.Partitions[pid]
+			if n == nil {
+				return less(fmt.Sprintf("partition %d is forgotten:", pid), 1, 0)
+			}
+			if !less(fmt.Sprintf("AutoEnd of %d/%d", id, pid), p.AutoEnd, n.AutoEnd) ||
+				!less(fmt.Sprintf("AutoEnd of deletes of %d/%d", id, pid), p.AutoEndDelete, n.AutoEndDelete) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// backSegments finds segments also in the manifests that they move to.
+func (w *world) backSegments(last, next *checkpoints.Document, less notLess) bool {
+	for _, id := range slices.Sorted(maps.Keys(last.Segments)) {
+		before, after := last.Segments[id], next.Segments[id]
+		if after == nil {
+			if before.State == checkpoints.New {
+				continue // met again on replay
+			}
+			m, err := checkpoints.LoadManifest(w.t.Context(), w.bucket, checkpoints.SegmentRef{
+				Collection: before.Collection, Partition: before.Partition, Segment: id})
+			if err != nil {
+				w.t.Fatalf("segment %d has left the document: %v", id, err)
+			}
+			after = &m.Segment
+			after.State = max(after.State, before.State) // a manifest does not know of drops
+		}
+		if !less(fmt.Sprintf("state of segment %d", id), int64(before.State), int64(after.State)) ||
+			!less(fmt.Sprintf("end of segment %d", id), before.End.Offset, after.End.Offset) ||
+			!less(fmt.Sprintf("rows of segment %d", id), before.Rows, after.Rows) {
+			return false
+		}
+	}
+	return true
+}
+
+// generated is the traffic of a test over these logs.
+func (w *world) generated(topics map[string]int32) traffic.Config {
+	w.makeTopics(topics)
+	cfg := traffic.Default(options.seed, 0)
+	for _, topic := range slices.Sorted(maps.Keys(topics)) {
+		for id := range topics[topic] {
+			cfg.Logs = append(cfg.Logs, traffic.Log{Topic: topic, Partition: id})
+		}
+	}
+	return cfg
+}
