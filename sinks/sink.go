@@ -16,20 +16,25 @@ import (
 )
 
 // Shared is what all sinks of a worker share: the store, the encoder's
-// buffers, and how many flushes are under way at a time.
+// buffers, how many files are encoded at a time, and how many flushes are
+// under way beside the one that each sink may always have.
 type Shared struct {
-	Bucket  checkpoints.Bucket
-	Encoder *binlog.Encoder
-	Pool    *column.Pool
-	flushes chan struct{}
+	Bucket   checkpoints.Bucket
+	Encoder  *binlog.Encoder
+	Pool     *column.Pool
+	encoding chan struct{}
+	flushes  chan struct{}
 }
 
 // uploads is how many files of one flush are under way at a time.
 const uploads = 4
 
-// NewShared bounds the flushes under way.
-func NewShared(b checkpoints.Bucket, pool *column.Pool, flushes int) *Shared {
-	return &Shared{Bucket: b, Encoder: &binlog.Encoder{}, Pool: pool, flushes: make(chan struct{}, flushes)}
+// NewShared bounds the files being encoded and the flushes under way.
+func NewShared(b checkpoints.Bucket, pool *column.Pool, encoding, flushes int) *Shared {
+	return &Shared{
+		Bucket: b, Encoder: &binlog.Encoder{}, Pool: pool,
+		encoding: make(chan struct{}, encoding), flushes: make(chan struct{}, flushes),
+	}
 }
 
 // Report says what became of one cut, for metrics and the memory budget.
@@ -60,6 +65,7 @@ type Sink struct {
 	shared *Shared
 	cfg    Config
 	in     chan any
+	own    chan struct{} // the flush that no other vchannel can take away
 	done   chan struct{}
 }
 
@@ -67,7 +73,7 @@ var _ streams.Sink = (*Sink)(nil)
 
 // NewSink starts a sink that works until its input is closed.
 func NewSink(ctx context.Context, shared *Shared, cfg Config) *Sink {
-	s := &Sink{ctx: ctx, shared: shared, cfg: cfg, in: make(chan any), done: make(chan struct{})}
+	s := &Sink{ctx: ctx, shared: shared, cfg: cfg, in: make(chan any), own: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.run()
 	return s
 }
@@ -91,15 +97,33 @@ func (s *Sink) run() {
 			s.cfg.Done(Report{Cut: cut})
 			continue
 		}
-		select {
-		case s.shared.flushes <- struct{}{}:
-			flushes.Go(func() {
-				defer func() { <-s.shared.flushes }()
-				s.store(cut)
-			})
-		case <-s.ctx.Done():
+		slot := s.slot()
+		if slot == nil {
 			s.cfg.Done(Report{Cut: cut})
+			continue
 		}
+		flushes.Go(func() {
+			defer func() { <-slot }()
+			s.store(cut)
+		})
+	}
+}
+
+// slot waits until a flush may begin: the sink's own first, so that vchannels
+// whose prefix the store denies cannot hold up all others. nil: ctx ended.
+func (s *Sink) slot() chan struct{} {
+	select {
+	case s.own <- struct{}{}:
+		return s.own
+	default:
+	}
+	select {
+	case s.own <- struct{}{}:
+		return s.own
+	case s.shared.flushes <- struct{}{}:
+		return s.shared.flushes
+	case <-s.ctx.Done():
+		return nil
 	}
 }
 
@@ -155,7 +179,11 @@ func (s *Sink) flush(cut *stages.Cut) (objects int, bytes int64, err error) {
 			break
 		}
 	}
-	return objects, bytes, group.Wait()
+	err = group.Wait()
+	if err == nil { // then nothing but the flow's end stopped the loop early: not all files are stored
+		err = context.Cause(s.ctx)
+	}
+	return objects, bytes, err
 }
 
 type namedFile struct {
@@ -174,18 +202,32 @@ func (s *Sink) files(cut *stages.Cut) func(func(namedFile, error) bool) {
 	return func(yield func(namedFile, error) bool) {
 		if seg.Level == checkpoints.L0 {
 			key := checkpoints.DeltaLogKey(seg.Collection, seg.Partition, seg.ID, cut.LogID)
-			file, err := s.shared.Encoder.EncodeDeltas(meta, cut.Columns[0], cut.Columns[1])
+			file, err := s.encode(func() (*binlog.File, error) {
+				return s.shared.Encoder.EncodeDeltas(meta, cut.Columns[0], cut.Columns[1])
+			})
 			yield(namedFile{file, key}, wrap(key, err))
 			return
 		}
 		for _, c := range cut.Columns {
 			key := checkpoints.InsertLogKey(seg.Collection, seg.Partition, seg.ID, c.Field.ID, cut.LogID)
-			file, err := s.shared.Encoder.Encode(meta, c)
+			file, err := s.encode(func() (*binlog.File, error) { return s.shared.Encoder.Encode(meta, c) })
 			if !yield(namedFile{file, key}, wrap(key, err)) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// encode takes its turn: flushes that wait for the store must not be in the
+// way of those that need a processor, and many at once need much memory.
+func (s *Sink) encode(do func() (*binlog.File, error)) (*binlog.File, error) {
+	select {
+	case s.shared.encoding <- struct{}{}:
+	case <-s.ctx.Done():
+		return nil, context.Cause(s.ctx)
+	}
+	defer func() { <-s.shared.encoding }()
+	return do()
 }
 
 func wrap(key string, err error) error {
