@@ -10,8 +10,11 @@ import (
 	"flowgraph/checkpoints"
 )
 
-// errClaim marks what went wrong before anything was claimed.
-var errClaim = errors.New("not claimed")
+// Where a flow's error came from.
+var (
+	errClaim  = errors.New("not claimed")   // before anything was claimed
+	errCommit = errors.New("not committed") // from the tracker
+)
 
 // assigned starts a supervisor for each partition. Nothing is fetched of them
 // until their flows have set the offset.
@@ -33,7 +36,11 @@ func (w *Worker) assigned(_ context.Context, client *kgo.Client, parts map[strin
 
 // start makes an assignment. The lock is held.
 func (w *Worker) start(p partition) {
-	a := &assignment{partition: p, done: make(chan struct{}), until: -1, told: -1}
+	window := func(allowed int) eventWindow { return eventWindow{allowed: allowed, span: w.patience.window} }
+	a := &assignment{
+		partition: p, done: make(chan struct{}), until: -1, told: -1,
+		failures: window(w.patience.fails), fencings: window(w.patience.fencings),
+	}
 	a.ctx, a.kill = context.WithCancelCause(w.ctx)
 	a.stop, a.drain = context.WithCancel(a.ctx)
 	a.status = w.metrics.join(checkpoints.VChannel{Topic: p.topic, Partition: p.id})
@@ -67,14 +74,18 @@ func (w *Worker) giveAway(parts map[string][]int32, graceful bool) {
 		}
 	}
 	w.mu.Unlock()
-	end(gone, graceful, rebalanceTimeout*3/4, w.ctx)
-	w.release(gone)
+	end(gone, graceful, w.patience.revoke, w.ctx)
+	w.release(gone, graceful)
 }
 
-// release tells Kafka's group the last positions of closed assignments and
-// forgets them.
-func (w *Worker) release(gone []*assignment) {
-	w.tell(w.ctx, gone)
+// release forgets closed assignments, after it has told Kafka's group their
+// last positions if the group still takes that from us.
+func (w *Worker) release(gone []*assignment, member bool) {
+	w.commits.Lock() // from the last thing told until they are forgotten
+	defer w.commits.Unlock()
+	if member {
+		w.tell(w.ctx, gone)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, a := range gone {
@@ -99,7 +110,7 @@ func (w *Worker) runFlow(a *assignment) error {
 	f := &Flow{
 		VChannel: v, Bounds: bounds(w.client, v), Until: a.until, Status: a.status, Shared: w.shared,
 		Ready: func(from checkpoints.Position, m *Mailbox) {
-			w.install(install{a: a, from: from, mailbox: m, fail: fail})
+			w.install(&install{a: a, from: from, mailbox: m, fail: fail})
 		},
 		Committed: func(p checkpoints.Position) { a.seek.Store(&p) },
 	}

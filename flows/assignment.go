@@ -10,15 +10,25 @@ import (
 	"flowgraph/checkpoints"
 )
 
-// Restart and fencing: how soon, and how often is too often.
-const (
-	restartFirst = 200 * time.Millisecond
-	restartMax   = 30 * time.Second
-	reclaimFirst = time.Second
-	reclaimMax   = 5 * time.Minute
-	failWindow   = 10 * time.Minute
-	failsAllowed = 20
-)
+// patience says how soon a flow starts again, how often in a window is too
+// often for one vchannel, and how long others are waited for.
+type patience struct {
+	restartFirst, restartMax time.Duration
+	reclaimFirst, reclaimMax time.Duration
+	window                   time.Duration
+	fails, fencings          int           // allowed in the window
+	revoke                   time.Duration // for draining what the group takes away
+	topics                   time.Duration // between looks at the topics' IDs
+}
+
+func defaultPatience() patience {
+	return patience{
+		restartFirst: 200 * time.Millisecond, restartMax: 30 * time.Second,
+		reclaimFirst: time.Second, reclaimMax: 5 * time.Minute,
+		window: 10 * time.Minute, fails: 20, fencings: 5,
+		revoke: rebalanceTimeout * 3 / 4, topics: metadataMaxAge,
+	}
+}
 
 // partition is one Kafka partition.
 type partition struct {
@@ -38,16 +48,18 @@ type assignment struct {
 	status *flowStatus
 	until  int64
 
-	mailbox atomic.Pointer[Mailbox]
-	topicID atomic.Pointer[string]               // of the log that the flow reads
-	seek    atomic.Pointer[checkpoints.Position] // of the last commit
-	told    int64                                // what Kafka's group was told; under Worker.commits
-	failure atomic.Pointer[error]                // why the flow ended before its time
+	installed atomic.Pointer[install]              // the flow that gets the records
+	topicID   atomic.Pointer[string]               // of the log that the flow reads
+	seek      atomic.Pointer[checkpoints.Position] // of the last commit
+	told      int64                                // what Kafka's group was told; under Worker.commits
+	stopped   atomic.Bool                          // it waits for an operator
+	failure   atomic.Pointer[error]                // why the last flow ended, if it was not drained
 
-	// The rest is the poll loop's alone.
-	fail   context.CancelCauseFunc // ends the flow installed
-	paused bool
-	relief time.Time // when it was last asked to flush
+	// The supervisor's alone. Counted per vchannel: what strikes all of them
+	// once, such as a deleted topic, is not one that fails too often.
+	failures, fencings eventWindow
+
+	paused bool // for lagging behind; the poll loop's alone
 }
 
 // supervise runs flows of one assignment, one after another, until it is
@@ -59,12 +71,13 @@ func (w *Worker) supervise(a *assignment) {
 	for {
 		started := time.Now()
 		err := w.runFlow(a)
-		a.mailbox.Store(nil)
+		a.installed.Store(nil)
 		w.client.PauseFetchPartitions(map[string][]int32{a.topic: {a.id}})
 		if a.ctx.Err() != nil {
 			return
 		}
 		if err == nil {
+			a.failure.Store(nil)
 			w.log.Info().Str("vchannel", a.status.vchannel.Name()).Msg("drained")
 			a.status.become("done", nil)
 			return
@@ -77,11 +90,15 @@ func (w *Worker) supervise(a *assignment) {
 
 // mayRestart waits until the next flow may start; false: there is none.
 func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *backoff) bool {
+	if !errors.Is(err, errClaim) || stops(err) {
+		a.failure.Store(&err) // what it had buffered is not stored, whatever happens now
+	}
 	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
 	switch {
-	case stops(err):
+	// Whoever runs until the end must not wait for a document that is denied.
+	case stops(err), w.cfg.UntilEnd && errors.Is(err, errClaim) && errors.Is(err, checkpoints.ErrRefused):
 		log.Msg("stopped; waits for an operator")
-		a.failure.Store(&err)
+		a.stopped.Store(true)
 		a.status.become("stopped", err)
 		select {
 		case <-a.ctx.Done():
@@ -95,34 +112,34 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 		return w.mayReclaim(a, err, again)
 	case errors.Is(err, errClaim): // nothing was claimed: an unreadable document waits, and is not the process' fault
 		log.Msg("cannot be claimed; tries again")
-	case errors.Is(err, checkpoints.ErrRefused):
+	case errors.Is(err, errCommit) && errors.Is(err, checkpoints.ErrRefused):
 		w.fail(fmt.Errorf("%s: %w", a.status.vchannel.Name(), err))
 		return false
 	default:
 		log.Msg("failed; starts again from its checkpoint")
-		if w.failures.tooMany(time.Now()) {
+		if a.failures.tooMany(time.Now()) {
 			w.fail(fmt.Errorf("%w, last %s: %w", ErrFailedTooOften, a.status.vchannel.Name(), err))
 			return false
 		}
 	}
 	a.status.become("waiting", err)
 	w.metrics.restarts.Inc()
-	if time.Since(started) > restartMax {
+	if time.Since(started) > w.patience.restartMax {
 		again.reset()
 	}
-	return again.wait(a, restartFirst, restartMax)
+	return again.wait(a, w.patience.restartFirst, w.patience.restartMax)
 }
 
 // mayReclaim lets a fenced flow claim again only once the group has confirmed,
 // later than the fencing, that the partition is still ours: two workers that
 // claim in turn throw each other's buffers away.
 func (w *Worker) mayReclaim(a *assignment, err error, again *backoff) bool {
-	if len(w.cfg.Partitions) > 0 || w.fencings.tooMany(time.Now()) {
+	if len(w.cfg.Partitions) > 0 || a.fencings.tooMany(time.Now()) {
 		w.fail(fmt.Errorf("%w: %s: %w", ErrFencedTooOften, a.status.vchannel.Name(), err))
 		return false
 	}
 	at := time.Now()
-	for again.wait(a, reclaimFirst, reclaimMax) {
+	for again.wait(a, w.patience.reclaimFirst, w.patience.reclaimMax) {
 		if w.heartbeat.after(at) {
 			return true
 		}

@@ -44,7 +44,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.KeepControlRecords(),
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.BrokerMaxReadBytes(1<<30),
-		kgo.MetadataMaxAge(metadataMaxAge), kgo.MetadataMinAge(time.Second),
+		kgo.MetadataMaxAge(w.patience.topics), kgo.MetadataMinAge(min(time.Second, w.patience.topics/4)),
 		kgo.WithHooks(&w.heartbeat),
 	)
 	if len(w.cfg.Partitions) > 0 {

@@ -105,7 +105,7 @@ func (w *Worker) finished(ctx context.Context, left map[partition]logEnd) bool {
 
 // ended says whether the assignment has nothing more to do.
 func (a *assignment) ended() bool {
-	if a.failure.Load() != nil {
+	if a.stopped.Load() {
 		return true
 	}
 	select {

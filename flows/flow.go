@@ -62,10 +62,18 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
+	if doc.ReadFrom.Offset > end {
+		// The owner before may have read on between our question and our claim.
+		if start, end, err = f.Bounds(ctx); err != nil {
+			return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
+		}
+	}
 	from, err := f.begin(doc, start, end)
 	if err != nil {
 		return err
 	}
+	f.Status.logEnd.Store(end)
+	f.Status.read.Store(from.Offset)
 	f.Log.Info().Str("vchannel", f.VChannel.Name()).Int64("epoch", doc.Epoch).Int64("from", from.Offset).
 		Int64("seek", doc.Seek.Offset).Int64("log_end", end).Msg("claimed")
 	account := &Account{budget: f.Budget}
@@ -85,7 +93,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	var commits sync.WaitGroup
 	commits.Go(func() {
 		if err := tracker.Run(committing); committing.Err() == nil || !errors.Is(err, context.Canceled) {
-			fail(err)
+			fail(fmt.Errorf("%w: %w", errCommit, err))
 		}
 	})
 	f.Ready(from, mailbox)
@@ -98,7 +106,10 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	return tracker.Flush(runCtx)
+	if err := tracker.Flush(runCtx); err != nil {
+		return fmt.Errorf("%w: %w", errCommit, err)
+	}
+	return nil
 }
 
 // pipe wires the stages and blocks until the last cut is stored or given up.
@@ -127,7 +138,7 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		Via(lift(r, "decode", decoder.Step)).
 		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
 		Via(lift(r, "position filter", filter.Step)).
-		Via(lift(r, "segment buffer", accounted(buffer, account))).
+		Via(lift(r, "segment buffer", accounted(buffer, mailbox, f.Status))).
 		To(sink)
 	return nil
 }
@@ -135,7 +146,8 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 // accounted keeps the memory account around the buffer's step: what a pack
 // held of the fetched records is free once it was placed, and cuts are in
 // flight until the sink is done with them.
-func accounted(b *stages.Buffer, a *Account) func(context.Context, *stages.Pack) ([]*stages.Cut, error) {
+func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context, *stages.Pack) ([]*stages.Cut, error) {
+	a := m.account
 	return func(ctx context.Context, p *stages.Pack) ([]*stages.Cut, error) {
 		cuts, err := b.Step(ctx, p)
 		for _, c := range cuts {
@@ -143,6 +155,12 @@ func accounted(b *stages.Buffer, a *Account) func(context.Context, *stages.Pack)
 		}
 		a.set(&a.buffered, b.Held()+p.Open)
 		a.add(&a.fetched, -p.Bytes)
+		if p.Free > 0 {
+			m.freed()
+		}
+		if err == nil {
+			s.read.Store(p.End.Offset)
+		}
 		return cuts, err
 	}
 }

@@ -15,6 +15,8 @@ type Mailbox struct {
 
 	mu     sync.Mutex
 	queue  []*stages.Raw
+	free   int64 // bytes asked to be flushed, and not yet
+	asked  bool  // free is on its way through the stages
 	closed bool
 }
 
@@ -32,16 +34,54 @@ func (m *Mailbox) put(raw *stages.Raw) {
 	}
 	m.account.add(&m.account.fetched, raw.Bytes)
 	m.queue = append(m.queue, raw)
+	m.signal()
+}
+
+func (m *Mailbox) signal() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take returns the oldest batch, nil if there is none.
+// ask wants bytes of the flow's buffers flushed and returns how many will be,
+// this time or by a request before that is still under way: a flow that does
+// not get to it must not be asked again and again, for it would obey all of
+// them later, in tiny files.
+func (m *Mailbox) ask(bytes int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return 0
+	}
+	if m.free == 0 {
+		m.free = bytes
+		m.signal()
+	}
+	return m.free
+}
+
+// freed ends a request once the stages have obeyed it.
+func (m *Mailbox) freed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free, m.asked = 0, false
+}
+
+func (m *Mailbox) isClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
+// take returns a request to flush, else the oldest batch, nil if there is none.
 func (m *Mailbox) take() *stages.Raw {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.free > 0 && !m.asked {
+		m.asked = true
+		return &stages.Raw{Free: m.free}
+	}
 	if len(m.queue) == 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ type install struct {
 // install hands a flow to the poll loop. Only that loop sets offsets and
 // resumes, between two polls: so no record fetched for an earlier flow of the
 // partition can reach a later one.
-func (w *Worker) install(i install) {
+func (w *Worker) install(i *install) {
 	w.mu.Lock()
 	w.ready = append(w.ready, i)
 	w.interrupt()
@@ -80,21 +80,41 @@ func (w *Worker) pause(d time.Duration) {
 	}
 }
 
+// installReady sets the offsets of new flows, of all at once: each time the
+// client throws away what it has fetched.
 func (w *Worker) installReady() {
 	w.mu.Lock()
 	ready := w.ready
 	w.ready = nil
 	w.mu.Unlock()
+	offsets, parts := map[string]map[int32]kgo.EpochOffset{}, map[string][]int32{}
 	for _, i := range ready {
-		if i.a.ctx.Err() != nil {
+		if i.mailbox.isClosed() {
 			continue
 		}
-		i.a.mailbox.Store(i.mailbox)
-		i.a.fail, i.a.paused = i.fail, false
-		w.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{
-			i.a.topic: {i.a.id: {Epoch: -1, Offset: i.from.Offset}},
-		})
-		w.client.ResumeFetchPartitions(map[string][]int32{i.a.topic: {i.a.id}})
+		i.a.installed.Store(i)
+		i.a.paused = false
+		if offsets[i.a.topic] == nil {
+			offsets[i.a.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[i.a.topic][i.a.id] = kgo.EpochOffset{Epoch: -1, Offset: i.from.Offset}
+		parts[i.a.topic] = append(parts[i.a.topic], i.a.id)
+	}
+	w.client.SetOffsets(offsets)
+	w.client.ResumeFetchPartitions(parts)
+	for _, i := range ready {
+		// A flow that ended meanwhile may have paused its partition just
+		// before it was resumed here.
+		if i.mailbox.isClosed() {
+			w.detach(i)
+		}
+	}
+}
+
+// detach takes a flow that takes no more records off its partition.
+func (w *Worker) detach(i *install) {
+	if i.a.installed.CompareAndSwap(i, nil) {
+		w.client.PauseFetchPartitions(map[string][]int32{i.a.topic: {i.a.id}})
 	}
 }
 
@@ -107,29 +127,32 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 	if a == nil {
 		return
 	}
-	mailbox := a.mailbox.Load()
-	if mailbox == nil {
+	i := a.installed.Load()
+	if i == nil {
+		return
+	}
+	if i.mailbox.isClosed() { // it has reached where it is to end
+		w.detach(i)
 		return
 	}
 	if err := fetchError(a, id, f); err != nil {
 		// The error would come back with every poll, thousands of times a second.
-		w.client.PauseFetchPartitions(map[string][]int32{topic: {f.Partition}})
-		a.mailbox.Store(nil)
-		a.fail(err)
+		w.detach(i)
+		i.fail(err)
 		return
 	}
 	if f.LastStableOffset > 0 {
 		a.status.logEnd.Store(f.LastStableOffset)
 	}
 	if len(f.Records) > 0 {
-		mailbox.put(batch(f.Records, now))
+		i.mailbox.put(batch(f.Records, now))
 	}
 }
 
 // fetchError says why the records of a fetch may not be taken.
 func fetchError(a *assignment, id string, f *kgo.FetchPartition) error {
 	if known := a.topicID.Load(); known != nil && len(f.Records) > 0 && id != "" && id != *known {
-		return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *known, id, checkpoints.ErrTopicRecreated)
+		return recreated(a, id)
 	}
 	if f.Err == nil || errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, context.Canceled) {
 		return nil

@@ -1,9 +1,8 @@
 package flows
 
 import (
-	"time"
-
-	"flowgraph/stages"
+	"cmp"
+	"slices"
 )
 
 // Where memory pressure begins: flushing starts at three quarters of the
@@ -11,7 +10,6 @@ import (
 const (
 	relieveAbove = 0.75
 	relieveTo    = 0.5
-	reliefEvery  = 200 * time.Millisecond
 	mailboxMin   = 16 << 20
 )
 
@@ -22,7 +20,7 @@ func (w *Worker) admits() bool {
 	w.mu.Lock()
 	flows := make([]*assignment, 0, len(w.parts))
 	for _, a := range w.parts {
-		if a.mailbox.Load() != nil {
+		if a.installed.Load() != nil {
 			flows = append(flows, a)
 		}
 	}
@@ -56,35 +54,39 @@ func (w *Worker) admits() bool {
 }
 
 func (a *assignment) fetched() int64 {
-	if m := a.mailbox.Load(); m != nil {
-		return m.account.fetched.Load()
+	if i := a.installed.Load(); i != nil {
+		return i.mailbox.account.fetched.Load()
 	}
 	return 0
 }
 
-// relieve asks the flow that buffers most to flush its largest segments. What
-// is being flushed already will be free soon and is not asked for again.
+// relieve asks the flows that buffer most to flush their largest segments.
+// What is being flushed already will be free soon and is not asked for again.
 func (w *Worker) relieve(flows []*assignment) {
 	limit := float64(w.shared.Budget.Limit())
-	var stay float64
-	var largest *assignment
-	var most int64
+	type holder struct {
+		mailbox  *Mailbox
+		buffered int64
+	}
+	var stay int64
+	var holders []holder
 	for _, a := range flows {
-		m := a.mailbox.Load()
-		if m == nil {
+		i := a.installed.Load()
+		if i == nil {
 			continue
 		}
-		buffered := m.account.buffered.Load()
-		stay += float64(buffered + m.account.fetched.Load())
-		if buffered > most && time.Since(a.relief) > reliefEvery {
-			largest, most = a, buffered
+		account := i.mailbox.account
+		h := holder{i.mailbox, account.buffered.Load()}
+		stay += h.buffered + account.fetched.Load()
+		if h.buffered > 0 {
+			holders = append(holders, h)
 		}
 	}
-	if stay < limit*relieveAbove || largest == nil {
+	if float64(stay) < limit*relieveAbove {
 		return
 	}
-	largest.relief = time.Now()
-	if m := largest.mailbox.Load(); m != nil {
-		m.put(&stages.Raw{Free: int64(stay - limit*relieveTo)})
+	slices.SortFunc(holders, func(a, b holder) int { return cmp.Compare(b.buffered, a.buffered) })
+	for need := stay - int64(limit*relieveTo); need > 0 && len(holders) > 0; holders = holders[1:] {
+		need -= holders[0].mailbox.ask(min(need, holders[0].buffered))
 	}
 }

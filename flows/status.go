@@ -21,6 +21,7 @@ type FlowStatus struct {
 	Epoch      int64     `json:"epoch"`
 	Seek       int64     `json:"seek_position"`
 	ReadFrom   int64     `json:"read_from"`
+	Read       int64     `json:"read"`    // next offset to be placed in segments
 	LogEnd     int64     `json:"log_end"` // next offset after the last stable record known
 	Lag        int64     `json:"lag"`     // records between the seek position and the log's end
 	Segments   int       `json:"segments"`
@@ -34,6 +35,7 @@ type flowStatus struct {
 	set      *flowSet
 	vchannel checkpoints.VChannel
 	logEnd   atomic.Int64
+	read     atomic.Int64 // next offset to be placed in segments
 
 	mu      sync.Mutex
 	state   string
@@ -56,6 +58,7 @@ func newFlowSet() *flowSet {
 	for name, help := range map[string]string{
 		"seek_position":                 "Smallest offset not persisted, or the next to read.",
 		"read_from_position":            "Offset at which reading would begin after a restart.",
+		"read_position":                 "Next offset to be placed in segments.",
 		"log_end_position":              "Next offset after the last stable record known.",
 		"lag_records":                   "Offsets between the seek position and the log's end.",
 		"epoch":                         "Epoch of this worker's claim.",
@@ -105,7 +108,7 @@ func (f *flowStatus) running(epoch int64, t *checkpoints.Tracker, a *Account) {
 func (f *flowStatus) status() FlowStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := FlowStatus{VChannel: f.vchannel.Name(), State: f.state, Since: f.since, Epoch: f.epoch, LogEnd: f.logEnd.Load()}
+	s := FlowStatus{VChannel: f.vchannel.Name(), State: f.state, Since: f.since, Epoch: f.epoch, LogEnd: f.logEnd.Load(), Read: f.read.Load()}
 	if f.err != nil {
 		s.Error = f.err.Error()
 	}
@@ -157,6 +160,7 @@ func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge("seek_position", float64(f.Seek))
 		gauge("read_from_position", float64(f.ReadFrom))
+		gauge("read_position", float64(f.Read))
 		gauge("log_end_position", float64(f.LogEnd))
 		gauge("lag_records", float64(f.Lag))
 		gauge("epoch", float64(f.Epoch))

@@ -29,8 +29,7 @@ type Worker struct {
 
 	client    *kgo.Client
 	heartbeat heartbeat
-	failures  eventWindow
-	fencings  eventWindow
+	patience  patience
 
 	ctx  context.Context // kill, of everything
 	fail context.CancelCauseFunc
@@ -38,7 +37,7 @@ type Worker struct {
 
 	mu        sync.Mutex
 	parts     map[partition]*assignment
-	ready     []install          // flows for the poll loop
+	ready     []*install         // flows for the poll loop
 	interrupt context.CancelFunc // of the poll under way
 	rounds    int                // assignments by the group so far
 	closing   bool
@@ -56,14 +55,12 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 	return &Worker{
 		cfg: cfg, metrics: metrics, log: log,
 		shared: &Shared{
-			Sink: sinks.NewShared(b, pool, 2*runtime.GOMAXPROCS(0)),
+			Sink: sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0)),
 			Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
 			Buffer:  stages.BufferConfig{Limits: cfg.Limits, Pool: pool, StopOnBad: cfg.StopOnBad, Schemas: cfg.Schemas},
 			Options: checkpoints.DefaultOptions(), GapGoOn: cfg.GapGoOn, Metrics: metrics, Log: log,
 		},
-		failures: eventWindow{allowed: failsAllowed, span: failWindow},
-		fencings: eventWindow{allowed: failsAllowed, span: failWindow},
-		parts:    map[partition]*assignment{}, interrupt: func() {},
+		patience: defaultPatience(), parts: map[partition]*assignment{}, interrupt: func() {},
 	}, nil
 }
 
@@ -112,6 +109,7 @@ func (w *Worker) Run(ctx, stop context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(w.poll)
 	loops.Go(w.tellGroup)
+	loops.Go(w.watchTopics)
 	err = w.await(stop)
 	err = errors.Join(err, w.close(err == nil))
 	w.fail(errKilled)
@@ -155,7 +153,7 @@ func (w *Worker) close(graceful bool) error {
 	if !end(all, graceful, w.cfg.Grace*3/4, w.ctx) && graceful {
 		err = ErrGrace
 	}
-	w.release(all)
+	w.release(all, true)
 	// Leaving is tried with a time of its own: the brokers may be gone.
 	closed := make(chan struct{})
 	go func() { // ends with the process if the client does not let go
@@ -167,18 +165,23 @@ func (w *Worker) close(graceful bool) error {
 	case <-time.After(w.cfg.Grace / 4):
 		w.log.Warn().Msg("the Kafka client did not close in time")
 	}
-	return errors.Join(err, w.stoppedErrors(all))
+	if graceful {
+		err = errors.Join(err, w.undrained(all))
+	}
+	return err
 }
 
-// stoppedErrors joins why assignments ended before their time, if that
-// matters to whoever ran until the end.
-func (w *Worker) stoppedErrors(all []*assignment) error {
-	if !w.cfg.UntilEnd {
-		return nil
-	}
+// undrained joins why assignments ended otherwise than drained. One that has
+// waited for an operator matters only to whoever ran until the end.
+func (w *Worker) undrained(all []*assignment) error {
 	var errs []error
 	for _, a := range all {
-		if err := a.failure.Load(); err != nil {
+		err := a.failure.Load()
+		switch {
+		case err == nil:
+		case !a.stopped.Load():
+			errs = append(errs, fmt.Errorf("%s was not drained: %w", a.status.vchannel.Name(), *err))
+		case w.cfg.UntilEnd:
 			errs = append(errs, fmt.Errorf("%w: %s: %w", ErrStopped, a.status.vchannel.Name(), *err))
 		}
 	}

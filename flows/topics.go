@@ -1,0 +1,69 @@
+package flows
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"flowgraph/checkpoints"
+)
+
+// watchTopics compares the topics' IDs with those that the flows read: of a
+// topic created anew the client may deliver neither records nor an error.
+func (w *Worker) watchTopics() {
+	ticker := time.NewTicker(w.patience.topics)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-ticker.C:
+			w.compareTopics()
+		}
+	}
+}
+
+// compareTopics asks once for all topics, and ends the flows of those that
+// are not what they were. What cannot be asked now is asked next time.
+func (w *Worker) compareTopics() {
+	reading := map[string][]*install{}
+	w.mu.Lock()
+	for _, a := range w.parts {
+		if i := a.installed.Load(); i != nil {
+			reading[a.topic] = append(reading[a.topic], i)
+		}
+	}
+	w.mu.Unlock()
+	if len(reading) == 0 {
+		return
+	}
+	req := kmsg.NewPtrMetadataRequest()
+	for topic := range reading {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(topic)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(w.ctx, w.client)
+	if err != nil {
+		return
+	}
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		if t.Topic == nil || t.TopicID == [16]byte{} || kerr.ErrorForCode(t.ErrorCode) != nil {
+			continue
+		}
+		now := topicIDText(t.TopicID)
+		for _, i := range reading[*t.Topic] {
+			if id := i.a.topicID.Load(); id != nil && *id != now {
+				i.fail(recreated(i.a, now))
+			}
+		}
+	}
+}
+
+// recreated is the end of a flow whose topic has another ID now.
+func recreated(a *assignment, now string) error {
+	return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *a.topicID.Load(), now, checkpoints.ErrTopicRecreated)
+}

@@ -1,0 +1,341 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/devstack"
+	"flowgraph/internal/membucket"
+	"flowgraph/internal/recording"
+)
+
+const topic = "by-dev-rootcoord-dml_0"
+
+// world is a broker, a bucket, and what was written to the one and is
+// expected in the other.
+type world struct {
+	t       *testing.T
+	broker  *devstack.Broker
+	bucket  *membucket.Bucket
+	client  *kgo.Client
+	mu      sync.Mutex
+	written []recording.Record
+}
+
+func newWorld(t *testing.T, partitions int32) *world {
+	t.Helper()
+	return worldOn(t, partitions, devstack.BrokerConfig{})
+}
+
+func worldOn(t *testing.T, partitions int32, cfg devstack.BrokerConfig) *world {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	broker, err := devstack.StartBroker(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, broker: broker, bucket: membucket.New()}
+	w.dial()
+	t.Cleanup(func() {
+		w.client.Close()
+		w.broker.Close()
+		goleak.VerifyNone(t, before)
+	})
+	if partitions > 0 {
+		w.create(topic, partitions)
+	}
+	return w
+}
+
+// dial makes the producing client, which sticks to the topics it has met.
+func (w *world) dial() {
+	w.t.Helper()
+	if w.client != nil {
+		w.client.Close()
+	}
+	var err error
+	w.client, err = kgo.NewClient(kgo.SeedBrokers(w.broker.Addr()), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchMaxBytes(15<<20), kgo.MetadataMinAge(50*time.Millisecond))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) cluster() *kfake.Cluster { return w.broker.Cluster() }
+
+func (w *world) admin() *kadm.Client { return kadm.NewClient(w.client) }
+
+func (w *world) create(name string, partitions int32) {
+	w.t.Helper()
+	r, err := w.admin().CreateTopic(w.t.Context(), partitions, 1, nil, name)
+	if err := errors.Join(err, r.Err); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) remove(name string) {
+	w.t.Helper()
+	if _, err := w.admin().DeleteTopic(w.t.Context(), name); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// produce writes values to the topic's partition and expects them stored.
+func (w *world) produce(partition int32, values ...[]byte) {
+	w.t.Helper()
+	w.produceTo(topic, partition, values...)
+}
+
+func (w *world) produceTo(topic string, partition int32, values ...[]byte) {
+	w.t.Helper()
+	var records []*kgo.Record
+	for _, v := range values {
+		records = append(records, &kgo.Record{Topic: topic, Partition: partition, Value: v})
+	}
+	if err := w.client.ProduceSync(w.t.Context(), records...).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range records {
+		w.written = append(w.written, recording.Record{
+			Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Value: r.Value,
+		})
+	}
+}
+
+// expected is what must be in the bucket.
+func (w *world) expected() *archive.Expected {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x := archive.NewExpected()
+	for _, r := range w.written {
+		x.Add(r)
+	}
+	return x
+}
+
+// exact compares the bucket with all that was written.
+func (w *world) exact(o archive.CheckOptions) {
+	w.t.Helper()
+	report, err := archive.Check(w.t.Context(), w.bucket, w.expected(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if report.Err() != nil {
+		w.t.Errorf("%s", report)
+	}
+}
+
+// forget takes everything written so far out of what is expected.
+func (w *world) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written = nil
+}
+
+func (w *world) document(partition int32) *checkpoints.Document {
+	w.t.Helper()
+	d, _, err := checkpoints.Load(w.t.Context(), w.bucket, vchannel(partition))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+func vchannel(partition int32) string { return fmt.Sprintf("%s-%d", topic, partition) }
+
+// groupOffset is what Kafka's group was told, -1 if nothing.
+func (w *world) groupOffset(partition int32) int64 {
+	w.t.Helper()
+	offsets, err := w.admin().FetchOffsets(w.t.Context(), "flowgraph")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	o, ok := offsets.Lookup(topic, partition)
+	if !ok {
+		return -1
+	}
+	return o.At
+}
+
+// until polls a condition: real sockets know no other way.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s", what)
+		case <-ticker.C:
+		}
+	}
+}
+
+// life is one run of a worker.
+type life struct {
+	*Worker
+	t        *testing.T
+	registry *prometheus.Registry
+	log      *lines
+	drain    context.CancelFunc
+	die      context.CancelFunc
+	ended    chan struct{}
+	err      error
+}
+
+// lines keeps a log for tests that look for words in it.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) has(words string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), words)
+}
+
+// config suits tests: small buffers, short waits.
+func (w *world) config() Config {
+	cfg := DefaultConfig()
+	cfg.Brokers, cfg.Topics = []string{w.broker.Addr()}, []string{"^by-dev-rootcoord-dml_[0-9]+$"}
+	cfg.SessionTimeout, cfg.Grace = time.Second, 20*time.Second
+	cfg.Client = []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}
+	return cfg
+}
+
+// start runs a worker until it is stopped, dies or ends by itself.
+func (w *world) start(edits ...func(*Config)) *life {
+	w.t.Helper()
+	return w.startWith(func(*Worker) {}, edits...)
+}
+
+func (w *world) startWith(prepare func(*Worker), edits ...func(*Config)) *life {
+	w.t.Helper()
+	return w.startOn(w.bucket, prepare, edits...)
+}
+
+func (w *world) startOn(bucket checkpoints.Bucket, prepare func(*Worker), edits ...func(*Config)) *life {
+	w.t.Helper()
+	cfg := w.config()
+	for _, edit := range edits {
+		edit(&cfg)
+	}
+	l := &life{t: w.t, registry: prometheus.NewRegistry(), log: &lines{}, ended: make(chan struct{})}
+	worker, err := NewWorker(cfg, bucket, l.registry, zerolog.New(l.log).Level(zerolog.DebugLevel))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	worker.patience.restartFirst, worker.patience.restartMax = 10*time.Millisecond, 200*time.Millisecond
+	worker.patience.reclaimFirst, worker.patience.reclaimMax = 10*time.Millisecond, 100*time.Millisecond
+	worker.patience.topics = 200 * time.Millisecond
+	prepare(worker)
+	l.Worker = worker
+	ctx, die := context.WithCancel(context.Background())
+	stop, drain := context.WithCancel(ctx)
+	l.die, l.drain = die, drain
+	go func() {
+		defer close(l.ended)
+		l.err = worker.Run(ctx, stop)
+	}()
+	w.t.Cleanup(func() {
+		l.kill()
+		if w.t.Failed() {
+			w.t.Logf("log of a worker:\n%s", l.log.text.String())
+		}
+	})
+	return l
+}
+
+// wait returns how the worker ended.
+func (l *life) wait() error {
+	l.t.Helper()
+	until(l.t, "the worker ends", func() bool {
+		select {
+		case <-l.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	return l.err
+}
+
+// stop ends the worker gracefully, which must succeed.
+func (l *life) stop() {
+	l.t.Helper()
+	l.drain()
+	if err := l.wait(); err != nil {
+		l.t.Fatalf("the drain ended with: %v", err)
+	}
+}
+
+// kill ends the worker at once.
+func (l *life) kill() {
+	l.die()
+	<-l.ended
+}
+
+// has waits until the vchannel is in the state.
+func (l *life) has(partition int32, state string) FlowStatus {
+	l.t.Helper()
+	var s FlowStatus
+	until(l.t, vchannel(partition)+" is "+state, func() bool {
+		s = l.status(partition)
+		return s.State == state
+	})
+	return s
+}
+
+func (l *life) status(partition int32) FlowStatus {
+	all := l.Status()
+	i := slices.IndexFunc(all, func(s FlowStatus) bool { return s.VChannel == vchannel(partition) })
+	if i < 0 {
+		return FlowStatus{}
+	}
+	return all[i]
+}
+
+// metric is the sum of all series of a name.
+func (l *life) metric(name string) float64 {
+	l.t.Helper()
+	families, err := l.registry.Gather()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var sum float64
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return sum
+}
