@@ -41,6 +41,9 @@ type commands struct {
 	Demo   DemoCommand   `cmd:"" help:"See it work: replay recorded Milvus traffic, kill the worker, check the bucket."`
 	Record RecordCommand `cmd:"" help:"Write topics to a file."`
 	Replay ReplayCommand `cmd:"" help:"Produce a recording to Kafka."`
+
+	Inspect InspectCommand `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
+	Binlog  BinlogCommand  `cmd:"" help:"Print a binlog, from a file or from the bucket."`
 }
 
 // Main parses the command line and runs the command. It has told the user
