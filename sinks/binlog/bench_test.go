@@ -166,3 +166,32 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkKeyStats is a million keys a turn.
+func BenchmarkKeyStats(b *testing.B) {
+	for _, kind := range []FilterKind{BlockedFilter, BasicFilter} {
+		for _, texts := range []bool{false, true} {
+			keys := someKeys(1_000_000, false)
+			if texts {
+				keys = column.New(column.Field{ID: 100, Type: schemapb.DataType_VarChar})
+				var pool column.Pool
+				for i := range 1_000_000 {
+					keys.AppendBytes(&pool, fmt.Appendf(nil, "key-%020d", i*7919%1_000_000))
+				}
+			}
+			b.Run(fmt.Sprintf("kind=%d/texts=%t", kind, texts), func(b *testing.B) {
+				var e Encoder
+				b.SetBytes(keys.Bytes())
+				b.ReportAllocs()
+				for b.Loop() {
+					f, err := e.EncodeKeyStats(keys, kind)
+					if err != nil {
+						b.Fatal(err)
+					}
+					f.Free()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(keys.Rows), "ns/key")
+			})
+		}
+	}
+}

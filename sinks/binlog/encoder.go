@@ -23,6 +23,7 @@ type workspace struct {
 	plain      []byte // a page's bytes, where they are not the column's page
 	page       []byte // rendered deletes
 	compressed []byte
+	filter     []byte // of keys
 	thrift     compact
 }
 
@@ -49,6 +50,9 @@ func (e *Encoder) release(w *workspace) {
 	}
 	if cap(w.compressed) > maxScratch {
 		w.compressed = nil
+	}
+	if cap(w.filter) > maxScratch {
+		w.filter = nil
 	}
 	e.workspaces.Put(w)
 }

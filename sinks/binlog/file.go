@@ -113,13 +113,20 @@ func (g *gather) close() {
 
 // finish fills in the lengths that the head left open and sums the parts up.
 func (g *gather) finish(head head) (*File, error) {
+	if size := g.file.Size; size <= math.MaxInt32 {
+		head.patch(g.file.small[:], size)
+	}
+	return g.sum()
+}
+
+// sum ends the file.
+func (g *gather) sum() (*File, error) {
 	g.close()
 	f := g.file
 	if f.Size > math.MaxInt32 {
 		f.Free()
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, f.Size)
 	}
-	head.patch(f.small[:], f.Size)
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for _, p := range f.Parts {
 		f.CRC32C = crc32.Update(f.CRC32C, table, p)

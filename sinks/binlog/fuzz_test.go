@@ -3,6 +3,7 @@ package binlog
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -83,4 +84,31 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzReadKeyStats(f *testing.F) {
+	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-BasicBloomFilter"} {
+		for key, b := range goldenFiles(f, folder) {
+			if strings.Contains(key, "/stats_log/") {
+				f.Add(b)
+			}
+		}
+	}
+	f.Add([]byte(`{"fieldID":100,"max":7,"min":-7,"bf":{"m":44,"k":11,"b":"AAAAAAAAACwAAASUzWLP1A=="}}`))
+	f.Add([]byte(`{"fieldID":100,"bfType":2,"bf":null,"pkType":21,"maxPk":"b","minPk":"a"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all, err := ReadKeyStats(b)
+		if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported) {
+			t.Fatal(err)
+		}
+		for i := range all {
+			s := &all[i]
+			for _, key := range [][]byte{nil, s.Min, s.Max, make([]byte, 8), []byte("m")} {
+				s.MayHold(key)
+			}
+			if s.Bits > 8*int64(len(b)) {
+				t.Fatalf("a filter of %d bits out of %d bytes", s.Bits, len(b))
+			}
+		}
+	})
 }

@@ -56,18 +56,15 @@ func parseKey(key string) (logFile, bool) {
 	return f, true
 }
 
-// goldenLogs returns the binlogs under a golden folder, by key.
-func goldenLogs(t testing.TB, folder string) []logFile {
+// goldenFiles returns everything under a golden folder, by key.
+func goldenFiles(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
-	var out []logFile
+	out := map[string][]byte{}
 	err := filepath.WalkDir(filepath.Join(golden, folder), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if f, ok := parseKey(filepath.ToSlash(path)); ok {
-			f.bytes, err = os.ReadFile(path)
-			out = append(out, f)
-		}
+		out[filepath.ToSlash(path)], err = os.ReadFile(path)
 		return err
 	})
 	if err != nil || len(out) == 0 {
@@ -76,8 +73,8 @@ func goldenLogs(t testing.TB, folder string) []logFile {
 	return out
 }
 
-// recordedLogs returns the binlogs of a recording, sorted by key.
-func recordedLogs(t testing.TB, name string) []logFile {
+// recordedFiles returns the files of a recording's Milvus, by key.
+func recordedFiles(t testing.TB, name string) map[string][]byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(recordings, name, "binlogs.tar.gz"))
 	if err != nil {
@@ -87,24 +84,46 @@ func recordedLogs(t testing.TB, name string) []logFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []logFile
+	out := map[string][]byte{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return out
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, ok := parseKey(h.Name); ok && h.Typeflag == tar.TypeReg {
-			if f.bytes, err = io.ReadAll(r); err != nil {
-				t.Fatal(err)
-			}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if out[h.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// binlogsOf returns those of the files that are binlogs, sorted by key.
+func binlogsOf(files map[string][]byte) (out []logFile) {
+	for key, b := range files {
+		if f, ok := parseKey(key); ok {
+			f.bytes = b
 			out = append(out, f)
 		}
 	}
 	slices.SortFunc(out, func(a, b logFile) int { return strings.Compare(a.key, b.key) })
 	return out
+}
+
+// goldenLogs returns the binlogs under a golden folder, by key.
+func goldenLogs(t testing.TB, folder string) []logFile {
+	t.Helper()
+	return binlogsOf(goldenFiles(t, folder))
+}
+
+// recordedLogs returns the binlogs of a recording, sorted by key.
+func recordedLogs(t testing.TB, name string) []logFile {
+	t.Helper()
+	return binlogsOf(recordedFiles(t, name))
 }
 
 // lines renders a column, one JSON value a row.
