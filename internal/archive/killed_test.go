@@ -1,0 +1,126 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/checkpoints"
+	"flowgraph/flows"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/devstack"
+	"flowgraph/internal/membucket"
+	"flowgraph/internal/recording"
+	"flowgraph/internal/traffic"
+)
+
+var errKill = errors.New("killed by the test")
+
+// generated writes records of everything that logs hold to a file.
+func generated(t *testing.T, seed uint64, records int) (path string, total traffic.Totals) {
+	t.Helper()
+	cfg := traffic.Default(seed, 2)
+	cfg.MaxRecord, cfg.SegmentRows = 8<<10, 400
+	stream := traffic.New(cfg)
+	path = filepath.Join(t.TempDir(), "records.jsonl")
+	w, err := recording.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := map[string]int64{}
+	for range records {
+		r := stream.Next()
+		r.Offset = next[r.Topic]
+		next[r.Topic]++
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path, stream.Totals()
+}
+
+// life runs a worker with small limits until the bucket has seen so many
+// puts; with 0 to the logs' ends.
+func life(t *testing.T, broker *devstack.Broker, m *membucket.Bucket, puts int64, after bool) {
+	t.Helper()
+	ctx, kill := context.WithCancelCause(t.Context())
+	defer kill(nil)
+	var seen atomic.Int64
+	hook := func(_ context.Context, c membucket.Call) error {
+		if c.Op == membucket.Put && puts > 0 && seen.Add(1) >= puts {
+			kill(errKill)
+			return errKill
+		}
+		return nil
+	}
+	if after {
+		m.After(hook)
+	} else {
+		m.Before(hook)
+	}
+	defer m.After(nil)
+	defer m.Before(nil)
+	cfg := flows.DefaultConfig()
+	cfg.Brokers, cfg.UntilEnd = []string{broker.Addr()}, true
+	cfg.Partitions = map[string][]int32{}
+	for _, l := range traffic.Default(0, 2).Logs {
+		cfg.Partitions[l.Topic] = []int32{l.Partition}
+	}
+	cfg.Limits.FlushBytes, cfg.Limits.FlushDeleteBytes = 16<<10, 4<<10
+	cfg.Limits.SegmentBytes = 64 << 10
+	cfg.Limits.IdleSeal, cfg.Limits.SuccessorSeal = cfg.Limits.IdleSeal/100, cfg.Limits.SuccessorSeal/20
+	w, err := flows.NewWorker(cfg, m, prometheus.NewRegistry(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(ctx, t.Context()); err != nil && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWorkerKilledAnywhereLeavesWhatItHasPersistedExact(t *testing.T) {
+	for seed := range uint64(3) {
+		path, total := generated(t, seed, 3000)
+		broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer broker.Close()
+		client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
+		if _, err := recording.Replay(t.Context(), t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
+			t.Fatal(err)
+		}
+		want, err := archive.Expect(archive.Recorded(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Rows != total.Rows || want.Deletes != total.Deletes || want.Bad != total.Bad || want.Repeated != total.Repeated {
+			t.Errorf("seed %d: expected %d rows, %d deletes, %d bad, %d repeated, made %+v", seed, want.Rows, want.Deletes, want.Bad, want.Repeated, total)
+		}
+		m := membucket.New()
+		for i, puts := range []int64{3, 7, 40, 41, 150, 300, 77, 500, 1000} {
+			life(t, broker, m, puts, i%2 == 1)
+			if report := check(t, m, want, archive.CheckOptions{Partial: true}); report.Err() != nil {
+				t.Fatalf("seed %d, after %d puts of life %d:\n%s", seed, puts, i, report)
+			}
+		}
+		life(t, broker, m, 0, false)
+		report := check(t, m, want, archive.CheckOptions{})
+		t.Logf("seed %d: %s", seed, report)
+		if report.Err() != nil || report.Rows != total.Rows || report.Deletes != total.Deletes || report.Quarantined != total.Bad {
+			t.Errorf("seed %d, made %+v:\n%s", seed, total, report)
+		}
+		if len(m.Calls(membucket.Put, checkpoints.DocumentPrefix)) == 0 || report.Unreferenced == 0 {
+			t.Error("no life was killed while it wrote")
+		}
+	}
+}
