@@ -28,30 +28,46 @@ func (r rec) sent(id int64, ts uint64) rec { r.msg, r.ts = id, ts; return r }
 func (r rec) v(version int) rec            { r.version = version; return r }
 func (r rec) when(ms int64) rec            { r.time = ms; return r }
 
-// everywhere runs a first life, crashes it after every number of cuts that
-// were acknowledged, with what is final moved to manifests or not, and reads
-// to the end in a second life.
+// everywhere runs a first life and crashes it after every number of cuts that
+// were acknowledged, every other time with what is final moved to manifests. A second
+// life reads record by record and crashes at every place; a third reads to the
+// end.
 func everywhere(t *testing.T, first, second stages.Limits, log []rec, live func(*life)) {
 	t.Helper()
-	for _, settle := range []bool{false, true} {
-		for n := 0; ; n++ {
-			w := newWorld(t, clone(log)...)
-			l := w.start(first)
-			live(l)
-			if n > len(l.pending) {
-				break
-			}
-			l.ack(n).commit()
-			if settle {
-				l.settle()
-			}
-			l = l.crash(second)
-			for l.next < len(l.records) {
-				l.poll(1).ack(100).commit()
-			}
-			l.finish()
+	for n := 0; crashedTwice(t, first, second, log, live, n); n++ {
+	}
+}
+
+// crashedTwice returns false if the first life has no n cuts.
+func crashedTwice(t *testing.T, first, second stages.Limits, log []rec, live func(*life), n int) bool {
+	t.Helper()
+	for reads := 0; ; reads++ {
+		l := newWorld(t, clone(log)...).start(first)
+		live(l)
+		if n > len(l.pending) {
+			return false
+		}
+		l.ack(n).commit()
+		if (n+reads)%2 == 1 {
+			l.settle()
+		}
+		l = l.crash(second)
+		for range reads {
+			l.poll(1).ack(100).commit()
+		}
+		end := l.next == len(l.records)
+		l.crash(quiet()).finish()
+		if end {
+			return true
 		}
 	}
+}
+
+// big is a row for an auto segment that is the largest.
+func big() rec {
+	r := auto()
+	r.rows = make([]int64, 400)
+	return r
 }
 
 func clone(log []rec) []rec {
@@ -86,8 +102,8 @@ func TestASealMadeDuringReplayLosesNoRow(t *testing.T) {
 // older than the segment.
 func TestASealInTheLogIsNotForALaterSegment(t *testing.T) {
 	for _, seal := range []rec{flush(2), flush(0)} {
-		log := []rec{create(1), create(2), other(), seal, auto(), row(2)}
-		everywhere(t, quiet(), flushEach(), log, func(l *life) { l.poll(3).poll(9).free(2000) })
+		log := []rec{create(1), create(2), other(), seal, big(), row(2)}
+		everywhere(t, quiet(), quiet(), log, func(l *life) { l.poll(3).poll(9).free(1) })
 	}
 }
 
@@ -182,9 +198,7 @@ func TestAnEndNeverMovesBack(t *testing.T) {
 	log := []rec{create(1).when(1_000_000), row(1).when(2_000_000), auto().when(1000), auto().when(2001)}
 	everywhere(t, quiet(), old, log, func(l *life) { l.poll(1).poll(1).poll(2).free(2000) })
 	// The larger of two is flushed: the row that holds the position is not.
-	big := auto().when(1000)
-	big.rows = make([]int64, 400)
-	log = []rec{create(1).when(1_000_000), row(1).when(2_000_000), big, auto().when(2001)}
+	log = []rec{create(1).when(1_000_000), row(1).when(2_000_000), big().when(1000), auto().when(2001)}
 	everywhere(t, quiet(), old, log, func(l *life) { l.poll(1).poll(1).poll(2).free(1) })
 }
 
@@ -210,9 +224,7 @@ func TestADropKeepsTheRowsBeforeIt(t *testing.T) {
 	whole := rec{op: dropAllOp, coll: 1}
 	for _, d := range []rec{drop(), whole} {
 		log := []rec{create(1), create(2), other(), row(5), auto(), remove(11), remove(-1), d, row(5), row(6), auto(), remove(11), d, other()}
-		for _, l := range []stages.Limits{quiet(), flushEach()} {
-			everywhere(t, l, quiet(), log, func(l *life) { l.poll(20) })
-			everywhere(t, l, quiet(), log, func(l *life) { l.poll(6).poll(20) })
-		}
+		everywhere(t, quiet(), quiet(), log, func(l *life) { l.poll(20) })
+		everywhere(t, flushEach(), quiet(), log, func(l *life) { l.poll(6).poll(20) })
 	}
 }
