@@ -90,13 +90,15 @@ func (w *Worker) supervise(a *assignment) {
 
 // mayRestart waits until the next flow may start; false: there is none.
 func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *backoff) bool {
-	if !errors.Is(err, errClaim) || stops(err) {
+	claiming := errors.Is(err, errClaim)
+	// Whoever runs until the end must not wait for a document that is denied.
+	stopped := stops(err) || w.cfg.UntilEnd && claiming && errors.Is(err, checkpoints.ErrRefused)
+	if !claiming || stopped {
 		a.failure.Store(&err) // what it had buffered is not stored, whatever happens now
 	}
 	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
 	switch {
-	// Whoever runs until the end must not wait for a document that is denied.
-	case stops(err), w.cfg.UntilEnd && errors.Is(err, errClaim) && errors.Is(err, checkpoints.ErrRefused):
+	case stopped:
 		log.Msg("stopped; waits for an operator")
 		a.stopped.Store(true)
 		a.status.become("stopped", err)
@@ -110,7 +112,7 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 		a.status.become("waiting", err)
 		w.metrics.fenced.Inc()
 		return w.mayReclaim(a, err, again)
-	case errors.Is(err, errClaim): // nothing was claimed: an unreadable document waits, and is not the process' fault
+	case claiming: // nothing was claimed: an unreadable document waits, and is not the process' fault
 		log.Msg("cannot be claimed; tries again")
 	case errors.Is(err, errCommit) && errors.Is(err, checkpoints.ErrRefused):
 		w.fail(fmt.Errorf("%s: %w", a.status.vchannel.Name(), err))
