@@ -97,6 +97,8 @@ func (f *Flush) contradicts(s *Segment) error {
 		return fmt.Errorf("log %q of %d rows: %w", f.Log.ID, f.Log.Rows, ErrChange)
 	case f.Log != nil && s.Rows > 0 && !slices.Equal(n.Fields, s.Fields):
 		return fmt.Errorf("fields %v after fields %v: it would mix two schemas: %w", n.Fields, s.Fields, ErrChange)
+	case f.Log != nil && s.Rows > 0 && n.PKField != s.PKField:
+		return fmt.Errorf("statistics of field %d after those of field %d: %w", n.PKField, s.PKField, ErrChange)
 	case n.End.Offset <= 0:
 		return fmt.Errorf("flushed without an end: %w", ErrChange)
 	}

@@ -27,7 +27,7 @@ func Rewind(ctx context.Context, b Bucket, v VChannel, to Position) (*Document, 
 // with: what the old log left open is sealed and moves to manifests under the
 // old topic's ID, and the new log is read from begin, its first offset. It
 // may be repeated after an error.
-func AcceptLog(ctx context.Context, b Bucket, v VChannel, begin int64) (*Document, error) {
+func AcceptLog(ctx context.Context, b Bucket, v VChannel, begin int64, compound Compound) (*Document, error) {
 	old, d, err := claim(ctx, b, v, begin, func(d *Document) error {
 		if d.TopicID == v.TopicID {
 			return fmt.Errorf("%s is stored for topic ID %s already: %w", d.VChannel, v.TopicID, ErrSameLog)
@@ -38,7 +38,7 @@ func AcceptLog(ctx context.Context, b Bucket, v VChannel, begin int64) (*Documen
 	if err != nil {
 		return nil, err
 	}
-	if err := settleAll(ctx, b, d, old.Meta()); err != nil {
+	if err := settleAll(ctx, b, d, old.Meta(), compound); err != nil {
 		return nil, err
 	}
 	_, d, err = claim(ctx, b, v, begin, func(d *Document) error {
@@ -68,12 +68,9 @@ func (d *Document) sealAll() {
 
 // settleAll stores everything that d, a committed document without open
 // segments, holds as objects of its own.
-func settleAll(ctx context.Context, b Bucket, d *Document, meta map[string]string) error {
+func settleAll(ctx context.Context, b Bucket, d *Document, meta map[string]string, compound Compound) error {
 	for _, s := range d.Segments {
-		if s.unknownToAll() {
-			continue
-		}
-		if err := putManifest(ctx, b, NewManifest(d, s), meta); err != nil {
+		if err := settleSegment(ctx, b, d, s, meta, compound); err != nil {
 			return err
 		}
 	}

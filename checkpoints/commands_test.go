@@ -45,10 +45,10 @@ func TestANewLogInAnOldBucketLosesNoRowToOldEnds(t *testing.T) {
 	// The command dies between its two steps and is given again.
 	down := errors.New("down")
 	b.Before(refuse(membucket.Put, "segments/", down))
-	_, err := checkpoints.AcceptLog(t.Context(), b, second, 3)
+	_, err := checkpoints.AcceptLog(t.Context(), b, second, 3, nil)
 	wantError(t, err, down)
 	b.Before(nil)
-	d, err := checkpoints.AcceptLog(t.Context(), b, second, 3)
+	d, err := checkpoints.AcceptLog(t.Context(), b, second, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +68,6 @@ func TestANewLogInAnOldBucketLosesNoRowToOldEnds(t *testing.T) {
 	if _, _, err := checkpoints.Claim(t.Context(), b, second, 3); err != nil {
 		t.Error(err)
 	}
-	_, err = checkpoints.AcceptLog(t.Context(), b, second, 3)
+	_, err = checkpoints.AcceptLog(t.Context(), b, second, 3, nil)
 	wantError(t, err, checkpoints.ErrSameLog)
 }

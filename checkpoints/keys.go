@@ -108,6 +108,16 @@ func (s *Segment) DataKeys(logID string) []string {
 	return keys
 }
 
+// CompoundKey is where a final segment of rows has the key statistics of all
+// its flushes in one object; "" if it has none. The object is there when the
+// manifest is: while the document still holds the segment, it need not be.
+func (s *Segment) CompoundKey() string {
+	if s.State < Flushed || s.Level != L1 || s.PKField == 0 || s.Rows == 0 {
+		return ""
+	}
+	return StatsLogKey(s.Collection, s.Partition, s.ID, s.PKField, CompoundStats)
+}
+
 // ManifestKey is where the segment lies once it has left the document.
 func (s *Segment) ManifestKey() string { return ManifestKey(s.Collection, s.Partition, s.ID) }
 

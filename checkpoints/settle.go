@@ -40,10 +40,8 @@ func (t *Tracker) settle(ctx context.Context) (int, error) {
 			return putEvent(ctx, t.store.bucket, d, events[i-len(segments)], meta)
 		}
 		s := segments[i]
-		if !s.unknownToAll() {
-			if err := putManifest(ctx, t.store.bucket, NewManifest(d, s), meta); err != nil {
-				return err
-			}
+		if err := settleSegment(ctx, t.store.bucket, d, s, meta, t.opts.Compound); err != nil {
+			return err
 		}
 		t.leave(s.ID)
 		return nil
@@ -53,6 +51,28 @@ func (t *Tracker) settle(ctx context.Context) (int, error) {
 	}
 	t.forget(events)
 	return n, nil
+}
+
+// Compound stores the object under a segment's CompoundKey, made of the
+// statistics of its flushes alone: the same bytes whoever writes it, and
+// create-only, since another life may have written it already. meta is the
+// object's user metadata. It is called only for what a committed document
+// shows as final.
+type Compound func(ctx context.Context, s *Segment, meta map[string]string) error
+
+// settleSegment stores what is final of a segment that d, a committed
+// document, shows as final. The manifest comes last: with it the segment may
+// leave, and nobody would make the compound object any more.
+func settleSegment(ctx context.Context, b Bucket, d *Document, s *Segment, meta map[string]string, compound Compound) error {
+	if s.unknownToAll() {
+		return nil
+	}
+	if s.CompoundKey() != "" && compound != nil {
+		if err := compound(ctx, s, meta); err != nil {
+			return err
+		}
+	}
+	return putManifest(ctx, b, NewManifest(d, s), meta)
 }
 
 // final lists what the last committed document shows as final and the

@@ -15,6 +15,7 @@ type Options struct {
 	PositionInterval time.Duration // between commits that only move the position
 	MaxWait          time.Duration // for a change, whatever documents cost
 	FoldAbove        int           // document size in bytes from which log entries are folded into chunks
+	Compound         Compound      // nil: no segment has key statistics
 	// Committed is called after each commit, from the goroutine that made it.
 	Committed func(Commit)
 }
