@@ -1,0 +1,129 @@
+package house_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "flowgraph"
+
+// rooms says for every package which others of this module it may import.
+// Values flow from flows down to checkpoints, knowledge never flows up.
+var rooms = map[string][]string{
+	"": {"internal/cli"},
+	"internal/cli": {
+		"flows", "internal/archive", "internal/demo", "internal/devstack", "internal/recording", "internal/web",
+		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
+	},
+	"internal/demo":       {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
+	"internal/web":        {"flows"},
+	"internal/archive":    {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
+	"internal/recording":  {"checkpoints"},
+	"internal/membucket":  {"checkpoints"}, // for tests, as are house, proctest and traffic
+	"internal/devstack":   {},
+	"internal/house":      {},
+	"internal/proctest":   {},
+	"internal/traffic":    {"internal/recording"},
+	"flows":               {"sinks", "stages", "stages/wire", "stages/column", "checkpoints"},
+	"sinks":               {"sinks/binlog", "stages", "stages/column", "checkpoints"},
+	"sinks/binlog":        {"stages/column"},
+	"stages":              {"stages/wire", "stages/column", "checkpoints"},
+	"stages/wire":         {"stages/column"},
+	"stages/column":       {},
+	"checkpoints":         {},
+	"testdata/recordings": {},
+}
+
+// outside says which packages may import what of others; what is not named
+// here is free. The longest prefix counts.
+var outside = map[string][]string{
+	"github.com/twmb/franz-go":              {"flows", "internal/recording", "internal/devstack", "internal/traffic", "internal/cli"},
+	"github.com/twmb/franz-go/pkg/kfake":    {"internal/devstack"},
+	"github.com/reugn/go-streams":           {"flows", "sinks"}, // sinks is one
+	"github.com/reugn/go-streams/flow":      {"flows"},
+	"github.com/reugn/go-streams/extension": {"flows"},
+	"github.com/minio/minio-go":             {"sinks"},
+	"github.com/versity/versitygw":          {"internal/devstack"},
+	"github.com/alecthomas/kong":            {"internal/cli"},
+	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/web", "flows", "sinks"},
+	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
+	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
+	"github.com/compose-spec/compose-go":    {},
+}
+
+// listed is a package as the go command tells of it, without its tests.
+type listed struct {
+	Dir        string
+	ImportPath string
+	Imports    []string
+	GoFiles    []string
+}
+
+// packages lists those of this module that the program or a test may use.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=Dir,ImportPath,Imports,GoFiles", "./...")
+	cmd.Dir = root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/") {
+			all = append(all, p)
+		}
+	}
+}
+
+func room(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
+
+func TestPackagesKnowOnlyWhatLiesBelowThem(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		name := room(p.ImportPath)
+		seen[name] = true
+		allowed, known := rooms[name]
+		if !known {
+			t.Errorf("package %s has no place in the table of rooms: give it one", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			if strings.HasPrefix(i, module+"/") && !slices.Contains(allowed, room(i)) {
+				t.Errorf("%s imports %s", p.ImportPath, i)
+			}
+			if by, ok := mayImport(i); ok && !slices.Contains(by, name) {
+				t.Errorf("%s imports %s, which is for %v", p.ImportPath, i, by)
+			}
+		}
+	}
+	for name := range rooms {
+		if !seen[name] {
+			t.Errorf("the table of rooms has %q, which does not exist", name)
+		}
+	}
+}
+
+// mayImport is the entry of the longest prefix of an import path.
+func mayImport(path string) (by []string, ok bool) {
+	best := ""
+	for prefix, names := range outside {
+		if (path == prefix || strings.HasPrefix(path, prefix+"/")) && len(prefix) > len(best) {
+			best, by, ok = prefix, names, true
+		}
+	}
+	return by, ok
+}
