@@ -25,7 +25,7 @@ type worker struct {
 func quick() []string {
 	return []string{
 		"--flush-bytes=64KiB", "--flush-delete-bytes=8KiB", "--flush-age=300ms", "--memory-budget=64MiB",
-		"--segment-bytes=512KiB", "--successor-seal=5s", "--idle-seal=1m",
+		"--segment-bytes=512KiB", "--successor-seal=2s", "--idle-seal=1m",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -271,6 +272,8 @@ func (w *world) backSegments(last, next *checkpoints.Document, less notLess) boo
 func (w *world) generated(topics map[string]int32) traffic.Config {
 	w.makeTopics(topics)
 	cfg := traffic.Default(options.seed, 0)
+	// So many segments, and so much time in the log, that some are sealed.
+	cfg.SegmentRows, cfg.Pace = 300, 20*time.Millisecond
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
 		for id := range topics[topic] {
 			cfg.Logs = append(cfg.Logs, traffic.Log{Topic: topic, Partition: id})
