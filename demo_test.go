@@ -45,7 +45,7 @@ func demoShowsAll(t *testing.T, program string) {
 	for _, want := range []string{
 		`SIGKILL for worker 1, with \d+ of 797 records written`,
 		`by-dev-rootcoord-dml_0-0: 473 records in the log, seek position 473, epoch 2`,
-		`ddl +p2 +470799435324657018 +Dropped +19 +\d+ +\[135, 169\)`,
+		`ddl +p2 +470799435324657018 +dropped +19 +\d+ +\[135, 169\)`,
 		`worker 2 read [1-9]\d* persisted rows and deletes again and dropped them`,
 		`the 902 rows and 224 deletes in the log is in the bucket exactly once`,
 	} {

@@ -100,7 +100,7 @@ func (s *show) segments(ctx context.Context, a *archive.Archive, vchannel string
 }
 
 func stateName(s checkpoints.State) string {
-	return [...]string{"New", "Normal", "Flushed", "Dropped"}[s]
+	return [...]string{"new", "normal", "flushed", "dropped"}[s]
 }
 
 func partitionName(s *archive.Segment) string {
