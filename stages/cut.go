@@ -22,6 +22,9 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 		s.meta.Rows += rows
 		if s.meta.Level == checkpoints.L1 {
 			s.meta.Fields = fieldIDs(s.columns)
+			if s.meta.Rows == rows { // the first flush decides: a segment does not mix flushes with and without statistics
+				s.meta.PKField = keyField(s.columns)
+			}
 		}
 		b.buffered.leave(s)
 		b.held -= s.held
@@ -51,6 +54,16 @@ func fieldIDs(columns []*column.Column) []int64 {
 		ids[i] = c.Field.ID
 	}
 	return ids
+}
+
+// keyField is the field of which a flush has key statistics; 0: none.
+func keyField(columns []*column.Column) int64 {
+	for _, c := range columns {
+		if c.Field.HasKeyStats() {
+			return c.Field.ID
+		}
+	}
+	return 0
 }
 
 // emit numbers a cut and gives it the low-water marks as they are after it,

@@ -67,6 +67,12 @@ func (f Field) Supported() bool {
 	return f.Width() > 0
 }
 
+// HasKeyStats says whether flushes have statistics of this field: a primary
+// key, of one of the two types that Milvus lets be one.
+func (f Field) HasKeyStats() bool {
+	return f.PrimaryKey && !f.Nullable && (f.Type == schemapb.DataType_Int64 || f.Type == schemapb.DataType_VarChar)
+}
+
 // Schema is a collection's schema as the row path uses it.
 type Schema struct {
 	Name   string
