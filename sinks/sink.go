@@ -8,6 +8,7 @@ import (
 
 	"github.com/reugn/go-streams"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"flowgraph/checkpoints"
 	"flowgraph/sinks/binlog"
@@ -22,8 +23,10 @@ type Shared struct {
 	Bucket   checkpoints.Bucket
 	Encoder  *binlog.Encoder
 	Pool     *column.Pool
+	Filter   binlog.FilterKind // of key statistics
 	encoding chan struct{}
 	flushes  chan struct{}
+	settling *semaphore.Weighted // bytes of compound statistics in memory
 }
 
 // uploads is how many files of one flush are under way at a time.
@@ -34,6 +37,7 @@ func NewShared(b checkpoints.Bucket, pool *column.Pool, encoding, flushes int) *
 	return &Shared{
 		Bucket: b, Encoder: &binlog.Encoder{}, Pool: pool,
 		encoding: make(chan struct{}, encoding), flushes: make(chan struct{}, flushes),
+		settling: semaphore.NewWeighted(settlingBytes),
 	}
 }
 
@@ -191,8 +195,8 @@ type namedFile struct {
 	key string
 }
 
-// files yields the encoded files of a cut with their keys: a binlog a field,
-// or one delta log.
+// files yields the encoded files of a cut with their keys: a binlog a field
+// and the key statistics, or one delta log.
 func (s *Sink) files(cut *stages.Cut) func(func(namedFile, error) bool) {
 	seg := &cut.Change.Flush.Segment
 	log := cut.Change.Flush.Log
@@ -211,6 +215,14 @@ func (s *Sink) files(cut *stages.Cut) func(func(namedFile, error) bool) {
 		for _, c := range cut.Columns {
 			key := checkpoints.InsertLogKey(seg.Collection, seg.Partition, seg.ID, c.Field.ID, cut.LogID)
 			file, err := s.encode(func() (*binlog.File, error) { return s.shared.Encoder.Encode(meta, c) })
+			if !yield(namedFile{file, key}, wrap(key, err)) || err != nil {
+				return
+			}
+			if c.Field.ID != seg.PKField || seg.PKField == 0 {
+				continue
+			}
+			key = checkpoints.StatsLogKey(seg.Collection, seg.Partition, seg.ID, seg.PKField, cut.LogID)
+			file, err = s.encode(func() (*binlog.File, error) { return s.shared.Encoder.EncodeKeyStats(c, s.shared.Filter) })
 			if !yield(namedFile{file, key}, wrap(key, err)) || err != nil {
 				return
 			}

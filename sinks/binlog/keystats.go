@@ -10,12 +10,6 @@ import (
 	"flowgraph/stages/column"
 )
 
-// HasKeyStats says whether statistics of such a field can be written: it is a
-// primary key of one of the two types that Milvus has.
-func HasKeyStats(f column.Field) bool {
-	return f.PrimaryKey && (f.Type == schemapb.DataType_Int64 || f.Type == schemapb.DataType_VarChar)
-}
-
 // EncodeKeyStats writes the statistics of one flush's primary keys (Int64 or
 // VarChar, not null, at least one): their bounds and a bloom filter, one JSON
 // object without a binlog's head. The same keys give the same bytes. The

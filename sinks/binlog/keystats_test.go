@@ -274,7 +274,7 @@ func TestKeysWithoutStatisticsAreRefused(t *testing.T) {
 		if f, err := e.EncodeKeyStats(c.keys, BlockedFilter); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
-		if HasKeyStats(c.keys.Field) == (name == "JSON") {
+		if c.keys.Field.HasKeyStats() == (name == "JSON") {
 			t.Errorf("%s: wrongly announced", name)
 		}
 	}
