@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"flowgraph/sinks/binlog"
 	"flowgraph/stages"
 )
 
@@ -28,8 +29,9 @@ type Config struct {
 	Grace          time.Duration // for flushing everything at a graceful stop
 	MemoryBudget   int64         // bytes
 	Limits         stages.Limits
-	StopOnBad      bool // a bad record stops its vchannel
-	GapGoOn        bool // data lost to retention does not stop a vchannel
+	StopOnBad      bool              // a bad record stops its vchannel
+	GapGoOn        bool              // data lost to retention does not stop a vchannel
+	Filter         binlog.FilterKind // of key statistics
 	Schemas        map[int64][]byte
 	Client         []kgo.Opt // of the Kafka client: TLS, SASL
 }

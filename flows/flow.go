@@ -82,7 +82,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	defer mailbox.close()
 
 	options := f.Options
-	options.Committed = f.committed
+	options.Committed, options.Compound = f.committed, f.Sink.Compound
 	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
 	f.Status.running(store.Epoch(), tracker, account)
 

@@ -52,10 +52,12 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 	}
 	budget, pool := NewBudget(cfg.MemoryBudget), &column.Pool{}
 	metrics := NewMetrics(reg, budget)
+	sink := sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0))
+	sink.Filter = cfg.Filter
 	return &Worker{
 		cfg: cfg, metrics: metrics, log: log,
 		shared: &Shared{
-			Sink: sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0)),
+			Sink: sink,
 			Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
 			Buffer:  stages.BufferConfig{Limits: cfg.Limits, Pool: pool, StopOnBad: cfg.StopOnBad, Schemas: cfg.Schemas},
 			Options: checkpoints.DefaultOptions(), GapGoOn: cfg.GapGoOn, Metrics: metrics, Log: log,
@@ -127,6 +129,9 @@ func (w *Worker) await(stop context.Context) error {
 		case <-w.ctx.Done():
 			return context.Cause(w.ctx)
 		case <-stop.Done():
+			if w.ctx.Err() != nil { // both at once: there is no time to drain
+				return context.Cause(w.ctx)
+			}
 			w.log.Info().Dur("grace", w.cfg.Grace).Msg("stopping: flushing everything")
 			return nil
 		case <-ticker.C:
@@ -151,7 +156,9 @@ func (w *Worker) close(graceful bool) error {
 	w.mu.Unlock()
 	var err error
 	if !end(all, graceful, w.cfg.Grace*3/4, w.ctx) && graceful {
-		err = ErrGrace
+		if err = context.Cause(w.ctx); err == nil {
+			err = ErrGrace
+		}
 	}
 	w.release(all, true)
 	// Leaving is tried with a time of its own: the brokers may be gone.

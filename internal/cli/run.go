@@ -13,6 +13,7 @@ import (
 	"flowgraph/flows"
 	"flowgraph/internal/web"
 	"flowgraph/sinks"
+	"flowgraph/sinks/binlog"
 	"flowgraph/stages"
 )
 
@@ -87,6 +88,9 @@ func (c *RunCommand) worker(environ []string) (flows.Config, error) {
 			IdleSeal: time.Duration(c.IdleSeal), SuccessorSeal: time.Duration(c.SuccessorSeal),
 		},
 		StopOnBad: c.OnBadRecord == "stop", GapGoOn: c.OnGap == "continue",
+	}
+	if c.BloomFilter == "basic" {
+		cfg.Filter = binlog.BasicFilter
 	}
 	if c.SchemaFile != "" {
 		schemas, err := readSchemas(c.SchemaFile)

@@ -25,6 +25,7 @@ type RunConfig struct {
 	FlushBytes       Size     `help:"A segment's buffered rows are written when they reach this size." default:"64MiB" placeholder:"SIZE" group:"Flushing"`
 	FlushDeleteBytes Size     `help:"A segment's buffered deletes are written when they reach this size." default:"16MiB" placeholder:"SIZE" group:"Flushing"`
 	FlushAge         Duration `help:"A row is written at latest this long after it was read." default:"10m" placeholder:"TIME" group:"Flushing"`
+	BloomFilter      string   `help:"Kind of bloom filter in the statistics of primary keys: ${enum}. Blocked is read by Milvus 2.5 and later, basic by all." enum:"blocked,basic" default:"blocked" placeholder:"KIND" group:"Flushing"`
 
 	SegmentBytes  Size     `help:"Size at which a segment whose ID Milvus did not choose is sealed." default:"1GiB" placeholder:"SIZE" group:"Sealing"`
 	SegmentAge    Duration `help:"Age at which a segment whose ID Milvus did not choose is sealed." default:"24h" placeholder:"TIME" group:"Sealing"`
