@@ -44,6 +44,9 @@ func (c *check) listed(ctx context.Context, info checkpoints.Info) error {
 		return nil
 	}
 	ref := c.refs[r]
+	if ref != nil && info.Key == ref.compound {
+		return nil // also of one that has no manifest yet
+	}
 	if ref == nil || !ref.logs[log] || !ref.has(info.Key, field) {
 		return c.unreferenced(ctx, info, log)
 	}

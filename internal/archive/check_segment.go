@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"flowgraph/checkpoints"
+	"flowgraph/sinks/binlog"
 )
 
 // flushes is how many flushes of a segment are read ahead.
@@ -20,6 +21,7 @@ type references struct {
 	end      int64
 	fields   []int64
 	pkField  int64
+	compound string // key; "" while the segment may get another flush
 	logs     map[string]bool
 	chunks   map[string]bool // keys
 }
@@ -32,6 +34,8 @@ type segmentCheck struct {
 	first    int64 // smallest identity found
 	lastID   int64 // of the last delete
 	unknowns bool  // a row's identity is unknown, or the row itself
+	compound []binlog.KeyStats
+	flushed  int // flushes checked
 }
 
 func (c *check) segments(ctx context.Context) error {
@@ -73,8 +77,12 @@ func (c *check) segment(ctx context.Context, seg *Segment) error {
 }
 
 func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) error {
+	if err := s.tolerate(s.compoundStats(ctx, len(logs))); err != nil {
+		return err
+	}
 	read := func(ctx context.Context, l checkpoints.Log) (*Flush, error) { return s.archive.Flush(ctx, s.seg, l) }
 	for f, err := range ordered(ctx, flushes, each(logs), read) {
+		s.flushed++
 		if err == nil {
 			s.flush(f)
 			continue
@@ -91,7 +99,7 @@ func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) erro
 func (c *check) refer(s *Segment, logs []checkpoints.Log, chunks []string) {
 	r := &references{
 		level: s.Level, vchannel: s.VChannel, sealed: s.State >= checkpoints.Flushed, end: s.End.Offset,
-		fields: s.Fields, pkField: s.PKField, logs: map[string]bool{}, chunks: map[string]bool{},
+		fields: s.Fields, pkField: s.PKField, compound: s.CompoundKey(), logs: map[string]bool{}, chunks: map[string]bool{},
 	}
 	for _, l := range logs {
 		r.logs[l.ID] = true
@@ -109,6 +117,7 @@ func (s *Segment) ref() checkpoints.SegmentRef {
 // flush checks the files of one flush and finds its rows.
 func (s *segmentCheck) flush(f *Flush) {
 	s.files(f)
+	s.keyStats(f)
 	lo, hi := uint64(math.MaxUint64), uint64(0)
 	if s.seg.Level == checkpoints.L0 {
 		for d := range f.Deletes() {

@@ -22,13 +22,35 @@ func (x *Expected) Add(r recording.Record) {
 	}
 	l.last = r.Offset
 	if err := x.add(l, &r); err != nil {
-		x.Bad++
-		l.bad[r.Offset] = badRecord{bytes.Clone(r.Value), err.Error()}
+		x.putAside(l, r.Offset, r.Value, err)
 	}
+}
+
+// putAside expects a record in quarantine.
+func (x *Expected) putAside(l *expectedLog, offset int64, value []byte, err error) {
+	x.Bad++
+	l.bad[offset] = badRecord{bytes.Clone(value), err.Error()}
+}
+
+// letter is a message with what its envelope says of it.
+type letter struct {
+	kind     commonpb.MsgType
+	value    []byte
+	offset   int64 // of its record
+	identity int64 // offset that decides about its rows
+	tick     uint64
+	wal      bool  // tick and segment are the envelope's and replace what is in the body
+	segment  int64 // with wal
 }
 
 // add returns why the record belongs into quarantine.
 func (x *Expected) add(l *expectedLog, r *recording.Record) error {
+	if w, ok, err := walOf(r); ok {
+		if err == nil {
+			err = x.wal(l, w, r)
+		}
+		return err
+	}
 	var head msgpb.TimeTickMsg // all messages have the base in this place, and nothing else is looked at
 	if len(r.Value) == 0 {
 		return errors.New("the record has no value")
@@ -36,35 +58,46 @@ func (x *Expected) add(l *expectedLog, r *recording.Record) error {
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(r.Value, &head); err != nil {
 		return fmt.Errorf("no message: %w", err)
 	}
-	switch kind := kindOf(r, head.GetBase().GetMsgType()); kind {
+	return x.take(l, letter{
+		kind: kindOf(r, head.GetBase().GetMsgType()), value: r.Value, offset: r.Offset, identity: r.Offset,
+		tick: head.GetBase().GetTimestamp(),
+	})
+}
+
+// take lets a message have its effect.
+func (x *Expected) take(l *expectedLog, m letter) error {
+	switch m.kind {
 	case commonpb.MsgType_TimeTick:
-		l.repeats.tick(head.GetBase().GetTimestamp())
-	case commonpb.MsgType_Insert:
-		return x.insert(l, r)
-	case commonpb.MsgType_Delete:
-		return x.delete(l, r)
+		l.tick = max(l.tick, m.tick)
+		l.repeats.tick(m.tick)
+	case commonpb.MsgType_Insert, commonpb.MsgType_Delete:
+		rows, err := x.rowsOf(l, m)
+		if err == nil && rows != nil {
+			err = rows(m)
+		}
+		return err
 	case commonpb.MsgType_CreateCollection:
-		return l.create(r)
+		return l.create(m)
 	case commonpb.MsgType_DropCollection:
-		var m msgpb.DropCollectionRequest
-		if err := proto.Unmarshal(r.Value, &m); err != nil {
+		var request msgpb.DropCollectionRequest
+		if err := proto.Unmarshal(m.value, &request); err != nil {
 			return err
 		}
-		if c := l.collection(m.GetCollectionID()); c.dropped == nil {
-			c.dropped = &r.Offset
+		if c := l.collection(request.GetCollectionID()); c.dropped == nil {
+			c.dropped = &m.offset
 		}
 	case commonpb.MsgType_DropPartition:
-		var m msgpb.DropPartitionRequest
-		if err := proto.Unmarshal(r.Value, &m); err != nil {
+		var request msgpb.DropPartitionRequest
+		if err := proto.Unmarshal(m.value, &request); err != nil {
 			return err
 		}
-		c := l.collection(m.GetCollectionID())
-		if _, again := c.partitions[m.GetPartitionID()]; !again && c.dropped == nil {
-			c.partitions[m.GetPartitionID()] = r.Offset
+		c := l.collection(request.GetCollectionID())
+		if _, again := c.partitions[request.GetPartitionID()]; !again && c.dropped == nil {
+			c.partitions[request.GetPartitionID()] = m.offset
 		}
 	default:
-		if _, known := commonpb.MsgType_name[int32(kind)]; !known || kind == commonpb.MsgType_Undefined {
-			return fmt.Errorf("message of unknown type %d", kind)
+		if _, known := commonpb.MsgType_name[int32(m.kind)]; !known || m.kind == commonpb.MsgType_Undefined {
+			return fmt.Errorf("message of unknown type %d", m.kind)
 		}
 	}
 	return nil
@@ -80,100 +113,30 @@ func kindOf(r *recording.Record, base commonpb.MsgType) commonpb.MsgType {
 	return base
 }
 
-func (l *expectedLog) create(r *recording.Record) error {
-	var m msgpb.CreateCollectionRequest
-	if err := proto.Unmarshal(r.Value, &m); err != nil {
+func (l *expectedLog) create(m letter) error {
+	var request msgpb.CreateCollectionRequest
+	if err := proto.Unmarshal(m.value, &request); err != nil {
 		return err
 	}
-	raw := m.GetSchema()
+	raw := request.GetSchema()
 	if len(raw) == 0 {
 		var err error
-		if raw, err = proto.Marshal(m.GetCollectionSchema()); err != nil {
+		if raw, err = proto.Marshal(request.GetCollectionSchema()); err != nil {
 			return err
 		}
 	}
+	return l.define(request.GetCollectionID(), raw, m.offset)
+}
+
+// define notes a collection's schema; a copy of the one it has is none.
+func (l *expectedLog) define(collection int64, raw []byte, offset int64) error {
 	schema := new(schemapb.CollectionSchema)
 	if err := proto.Unmarshal(raw, schema); err != nil {
 		return err
 	}
-	c := l.collection(m.GetCollectionID())
+	c := l.collection(collection)
 	if c.schema == nil || !bytes.Equal(c.raw, raw) {
-		c.raw, c.schema, c.created = raw, schema, r.Offset
-	}
-	return nil
-}
-
-// insert notes the rows of a message.
-func (x *Expected) insert(l *expectedLog, r *recording.Record) error {
-	m := new(msgpb.InsertRequest)
-	if err := proto.Unmarshal(r.Value, m); err != nil {
-		return err
-	}
-	if m.GetCollectionID() <= 0 || m.GetSegmentID() < 0 {
-		return errors.New("an ID is missing or negative")
-	}
-	if l.repeats.again(m.GetBase().GetMsgID(), m.GetShardName(), commonpb.MsgType_Insert, m.GetTimestamps()) {
-		x.Repeated++
-		return nil
-	}
-	c := l.collection(m.GetCollectionID())
-	if c.gone(m.GetPartitionID()) {
-		x.Excluded += int64(m.GetNumRows())
-		return nil
-	}
-	at := [2]int64{m.GetCollectionID(), m.GetPartitionID()}
-	if met, ok := l.segments[m.GetSegmentID()]; ok && met != at && m.GetSegmentID() != 0 {
-		return fmt.Errorf("segment %d was met in another place", m.GetSegmentID())
-	}
-	l.segments[m.GetSegmentID()] = at
-	if c.schema == nil {
-		return fmt.Errorf("collection %d was not created before it", m.GetCollectionID())
-	}
-	columns, err := c.columns(m)
-	if err != nil {
-		return err
-	}
-	place := x.place(placeOf{l, at[0], at[1]})
-	for i, id := range m.GetRowIDs() {
-		x.rows.add(x.digest.row(place, uint64(id), m.GetTimestamps()[i], columns, i), entry{
-			place: place, kind: rowEntry, id: id, identity: r.Offset, segment: m.GetSegmentID(),
-		})
-	}
-	x.Rows += int64(len(m.GetRowIDs()))
-	return nil
-}
-
-// delete notes the deletes of a message.
-func (x *Expected) delete(l *expectedLog, r *recording.Record) error {
-	m := new(msgpb.DeleteRequest)
-	if err := proto.Unmarshal(r.Value, m); err != nil {
-		return err
-	}
-	if m.GetCollectionID() <= 0 {
-		return errors.New("an ID is missing or negative")
-	}
-	if l.repeats.again(m.GetBase().GetMsgID(), m.GetShardName(), commonpb.MsgType_Delete, m.GetTimestamps()) {
-		x.Repeated++
-		return nil
-	}
-	c := l.collection(m.GetCollectionID())
-	if c.gone(m.GetPartitionID()) {
-		x.Excluded += m.GetNumRows()
-		return nil
-	}
-	if c.schema == nil {
-		return fmt.Errorf("collection %d was not created before it", m.GetCollectionID())
-	}
-	keys, err := c.keys(m)
-	if err != nil {
-		return err
-	}
-	place := x.place(placeOf{l, m.GetCollectionID(), m.GetPartitionID()})
-	for i, ts := range m.GetTimestamps() {
-		x.Deletes++
-		x.rows.add(x.digest.delete(place, keys(i), ts), entry{
-			place: place, kind: deleteEntry, id: x.Deletes, identity: r.Offset,
-		})
+		c.raw, c.schema, c.created = raw, schema, offset
 	}
 	return nil
 }

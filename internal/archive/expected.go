@@ -23,6 +23,8 @@ type Expected struct {
 	Repeated int64 // messages that a producer sent again
 	Excluded int64 // rows and deletes at or after a drop of their place
 	Bad      int64 // records that belong into quarantine
+	// BelowTick counts WAL records whose tick is below one before them.
+	BelowTick int64
 
 	logs   map[string]*expectedLog // by vchannel
 	places []placeOf
@@ -46,7 +48,9 @@ type expectedLog struct {
 	collections map[int64]*expectedCollection
 	segments    map[int64][2]int64 // collection and partition in which a segment was met first
 	repeats     repeats
-	bad         map[int64]badRecord // by offset
+	tick        uint64                  // of the last time tick
+	open        map[uint64]*transaction // by ID
+	bad         map[int64]badRecord     // by offset
 }
 
 type expectedCollection struct {
@@ -142,7 +146,7 @@ func (x *Expected) log(topic string, partition int32) *expectedLog {
 	if l == nil {
 		l = &expectedLog{
 			vchannel: name, collections: map[int64]*expectedCollection{}, segments: map[int64][2]int64{},
-			repeats: newRepeats(), bad: map[int64]badRecord{},
+			repeats: newRepeats(), open: map[uint64]*transaction{}, bad: map[int64]badRecord{},
 		}
 		x.logs[name] = l
 	}

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"flowgraph/stages/column"
 )
 
-// fields is how many files of one flush are read at a time.
-const fields = 8
+// files is how many files of one flush are read at a time.
+const files = 8
 
 // Flush is one flush of a segment, read whole.
 type Flush struct {
@@ -27,7 +26,8 @@ type Flush struct {
 // File is one object of a flush.
 type File struct {
 	checkpoints.Info
-	Binlog *binlog.Log // nil for key statistics
+	Binlog *binlog.Log       // nil for key statistics
+	Keys   []binlog.KeyStats // of one flush, or of all flushes of a segment
 }
 
 // Row is one row of a segment.
@@ -139,7 +139,7 @@ func (f *Flush) Deletes() iter.Seq[Delete] {
 // hold another number of rows than the entry says.
 func (a *Archive) Flush(ctx context.Context, s *Segment, l checkpoints.Log) (*Flush, error) {
 	f := &Flush{Log: l}
-	for file, err := range ordered(ctx, fields, each(s.DataKeys(l.ID)), a.file) {
+	for file, err := range ordered(ctx, files, each(s.DataKeys(l.ID)), a.file) {
 		if err != nil {
 			return nil, err
 		}
@@ -164,16 +164,17 @@ func (a *Archive) file(ctx context.Context, key string) (File, error) {
 	}
 	info.Key = key
 	if strings.HasPrefix(key, "stats_log/") {
-		if !json.Valid(data) {
-			return File{}, fmt.Errorf("%s: not JSON: %w", key, ErrDamaged)
+		stats, err := binlog.ReadKeyStats(data)
+		if err != nil {
+			return File{}, fmt.Errorf("%s: %w: %w", key, ErrDamaged, err)
 		}
-		return File{Info: info}, nil
+		return File{Info: info, Keys: stats}, nil
 	}
 	log, err := binlog.Read(data)
 	if err != nil {
 		return File{}, fmt.Errorf("%s: %w: %w", key, ErrDamaged, err)
 	}
-	return File{info, log}, nil
+	return File{Info: info, Binlog: log}, nil
 }
 
 // take adds a file's columns after it was held against the entry.

@@ -8,7 +8,8 @@ import (
 )
 
 // Objects lists the keys of all objects that a segment refers to: its
-// manifest, its chunks, then flush by flush its files.
+// manifest, the key statistics of all its flushes, its chunks, then flush by
+// flush its files.
 func (a *Archive) Objects(ctx context.Context, s *Segment) ([]string, error) {
 	logs, chunks, err := a.Logs(ctx, s)
 	if err != nil {
@@ -17,6 +18,9 @@ func (a *Archive) Objects(ctx context.Context, s *Segment) ([]string, error) {
 	var keys []string
 	if s.InManifest {
 		keys = append(keys, s.ManifestKey())
+		if key := s.CompoundKey(); key != "" { // stored before the manifest
+			keys = append(keys, key)
+		}
 	}
 	keys = append(keys, chunks...)
 	for _, l := range logs {

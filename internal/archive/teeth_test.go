@@ -183,6 +183,18 @@ func damages() []damage {
 			}
 			put(t, m, key, slices.Concat(file.Parts...), metaOf(t, m, key))
 		}, "stands after a later one"},
+		{"a key that the statistics deny", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, withRows)
+			other := pick(t, m, func(o *archive.Segment) bool { return withRows(o) && o.ID != s.ID })
+			key := checkpoints.StatsLogKey(s.Collection, s.Partition, s.ID, s.PKField, s.Logs[0].ID)
+			put(t, m, key, get(t, m, checkpoints.StatsLogKey(other.Collection, other.Partition, other.ID, other.PKField, other.Logs[0].ID)), metaOf(t, m, key))
+		}, "it denies key"},
+		{"compound statistics gone", func(t *testing.T, m *membucket.Bucket) { m.Remove(pick(t, m, manifested).CompoundKey()) }, "/1: object does not exist"},
+		{"compound statistics of another segment", func(t *testing.T, m *membucket.Bucket) {
+			s := pick(t, m, manifested)
+			other := pick(t, m, func(o *archive.Segment) bool { return manifested(o) && o.ID != s.ID })
+			put(t, m, s.CompoundKey(), get(t, m, other.CompoundKey()), metaOf(t, m, s.CompoundKey()))
+		}, "it denies key"},
 		{"a foreign object beside a segment's", func(t *testing.T, m *membucket.Bucket) {
 			s := pick(t, m, withRows)
 			m.Set(s.DataKeys("100000010000099999")[0], []byte("?"))

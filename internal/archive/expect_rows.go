@@ -1,0 +1,115 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// rowsOf reads an insert or delete where its record stands and returns what
+// is to be done when it takes effect: at once, or at its transaction's commit.
+// nil is a repeat.
+func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) {
+	if len(m.value) == 0 {
+		return nil, errors.New("the record has no value")
+	}
+	if m.kind == commonpb.MsgType_Delete {
+		request := new(msgpb.DeleteRequest)
+		if err := proto.Unmarshal(m.value, request); err != nil {
+			return nil, err
+		}
+		if request.GetCollectionID() <= 0 {
+			return nil, errors.New("an ID is missing or negative")
+		}
+		if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
+			x.Repeated++
+			return nil, nil
+		}
+		return func(m letter) error { return x.delete(l, m, request) }, nil
+	}
+	request := new(msgpb.InsertRequest)
+	if err := proto.Unmarshal(m.value, request); err != nil {
+		return nil, err
+	}
+	if request.GetCollectionID() <= 0 || request.GetSegmentID() < 0 {
+		return nil, errors.New("an ID is missing or negative")
+	}
+	if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
+		x.Repeated++
+		return nil, nil
+	}
+	return func(m letter) error { return x.insert(l, m, request) }, nil
+}
+
+// insert notes the rows of a message.
+func (x *Expected) insert(l *expectedLog, m letter, request *msgpb.InsertRequest) error {
+	segment, times := request.GetSegmentID(), request.GetTimestamps()
+	if m.wal {
+		segment, times = m.segment, stamped(times, m.tick)
+	}
+	c := l.collection(request.GetCollectionID())
+	if c.gone(request.GetPartitionID()) {
+		x.Excluded += int64(request.GetNumRows())
+		return nil
+	}
+	at := [2]int64{request.GetCollectionID(), request.GetPartitionID()}
+	if met, ok := l.segments[segment]; ok && met != at && segment != 0 {
+		return fmt.Errorf("segment %d was met in another place", segment)
+	}
+	l.segments[segment] = at
+	if c.schema == nil {
+		return fmt.Errorf("collection %d was not created before it", request.GetCollectionID())
+	}
+	columns, err := c.columns(request)
+	if err != nil {
+		return err
+	}
+	place := x.place(placeOf{l, at[0], at[1]})
+	for i, id := range request.GetRowIDs() {
+		x.rows.add(x.digest.row(place, uint64(id), times[i], columns, i), entry{
+			place: place, kind: rowEntry, id: id, identity: m.identity, segment: segment,
+		})
+	}
+	x.Rows += int64(len(request.GetRowIDs()))
+	return nil
+}
+
+// delete notes the deletes of a message.
+func (x *Expected) delete(l *expectedLog, m letter, request *msgpb.DeleteRequest) error {
+	times := request.GetTimestamps()
+	if m.wal {
+		times = stamped(times, m.tick)
+	}
+	c := l.collection(request.GetCollectionID())
+	if c.gone(request.GetPartitionID()) {
+		x.Excluded += request.GetNumRows()
+		return nil
+	}
+	if c.schema == nil {
+		return fmt.Errorf("collection %d was not created before it", request.GetCollectionID())
+	}
+	keys, err := c.keys(request)
+	if err != nil {
+		return err
+	}
+	place := x.place(placeOf{l, request.GetCollectionID(), request.GetPartitionID()})
+	for i, ts := range times {
+		x.Deletes++
+		x.rows.add(x.digest.delete(place, keys(i), ts), entry{
+			place: place, kind: deleteEntry, id: x.Deletes, identity: m.identity,
+		})
+	}
+	return nil
+}
+
+// stamped are as many timestamps, all of one value.
+func stamped(times []uint64, tick uint64) []uint64 {
+	out := make([]uint64, len(times))
+	for i := range out {
+		out[i] = tick
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package archive_test
+
+import (
+	"encoding/base64"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"flowgraph/checkpoints"
+	"flowgraph/flows"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/devstack"
+	"flowgraph/internal/membucket"
+	"flowgraph/internal/recording"
+)
+
+// walLog makes the records of a streaming WAL (Milvus 2.6).
+type walLog struct {
+	t       *testing.T
+	records []recording.Record
+	tick    uint64
+	rows    int64
+}
+
+const (
+	walCollection, walPartition = 101, 201
+	never                       = -1000 // keepalive of a transaction that does not expire
+)
+
+// numbers is a message of numeric fields 1, 2, ...
+func numbers(values ...int64) []byte {
+	var b []byte
+	for i, v := range values {
+		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(i+1), protowire.VarintType), uint64(v))
+	}
+	return b
+}
+
+func nested(b []byte, field protowire.Number, body []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), body)
+}
+
+// put appends a record; txn 0 is none.
+func (l *walLog) put(kind int, txn, keepalive int64, header []byte, body proto.Message) {
+	l.tick += 1 << 18
+	text := func(b []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(b)) }
+	r := recording.Record{Topic: "wal", Offset: int64(len(l.records)), Timestamp: 1_700_000_000_000, Headers: []recording.Header{
+		{Name: "_v", Value: []byte("1")}, {Name: "_t", Value: []byte(strconv.Itoa(kind))},
+		{Name: "_tt", Value: []byte(strconv.FormatUint(l.tick, 36))}, {Name: "_h", Value: text(header)},
+	}}
+	if txn != 0 {
+		r.Headers = append(r.Headers, recording.Header{Name: "_tx", Value: text(numbers(txn, keepalive))})
+	}
+	value, err := proto.Marshal(body)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r.Value = value
+	l.records = append(l.records, r)
+}
+
+func (l *walLog) bare(kind int, txn, keepalive int64) {
+	l.put(kind, txn, keepalive, nil, &msgpb.TimeTickMsg{})
+}
+
+// insert appends an insert of two rows; its body holds placeholders.
+func (l *walLog) insert(txn, segment int64) {
+	l.rows += 2
+	ids := []int64{l.rows, l.rows + 1_000_000}
+	header := nested(numbers(walCollection), 2, nested(numbers(walPartition, 2, 10), 4, numbers(segment)))
+	l.put(2, txn, never, header, &msgpb.InsertRequest{
+		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_Insert}, CollectionID: walCollection, PartitionID: walPartition,
+		PartitionName: "_default", RowIDs: ids, Timestamps: []uint64{1, 1}, NumRows: 2, Version: msgpb.InsertDataVersion_ColumnBased,
+		FieldsData: []*schemapb.FieldData{{FieldId: 100, FieldName: "pk", Type: schemapb.DataType_Int64, Field: &schemapb.FieldData_Scalars{
+			Scalars: &schemapb.ScalarField{Data: &schemapb.ScalarField_LongData{LongData: &schemapb.LongArray{Data: ids}}}}}},
+	})
+}
+
+func (l *walLog) delete(txn, key int64) {
+	l.put(3, txn, never, numbers(walCollection, 1), &msgpb.DeleteRequest{
+		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_Delete}, CollectionID: walCollection, PartitionID: -1,
+		Timestamps: []uint64{1}, NumRows: 1, PrimaryKeys: &schemapb.IDs{IdField: &schemapb.IDs_IntId{IntId: &schemapb.LongArray{Data: []int64{key}}}},
+	})
+}
+
+func (l *walLog) create() {
+	schema, err := proto.Marshal(&schemapb.CollectionSchema{Name: "wal", Fields: []*schemapb.FieldSchema{
+		{FieldID: 100, Name: "pk", IsPrimaryKey: true, DataType: schemapb.DataType_Int64}}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.put(5, 0, 0, numbers(walCollection), &msgpb.CreateCollectionRequest{
+		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection}, CollectionID: walCollection,
+		Schema: schema, PartitionIDs: []int64{walPartition}, PartitionNames: []string{"_default"},
+	})
+}
+
+// run replays the log into a broker and lets a worker read it to its end.
+func (l *walLog) run(m *membucket.Bucket) {
+	l.t.Helper()
+	path := filepath.Join(l.t.TempDir(), "wal.jsonl")
+	w, err := recording.Create(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, r := range l.records {
+		if err := w.Write(r); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if err := w.Commit(); err != nil {
+		l.t.Fatal(err)
+	}
+	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer broker.Close()
+	client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
+	if _, err := recording.Replay(l.t.Context(), l.t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
+		l.t.Fatal(err)
+	}
+	cfg := flows.DefaultConfig()
+	cfg.Brokers, cfg.UntilEnd, cfg.Partitions = []string{broker.Addr()}, true, map[string][]int32{"wal": {0}}
+	worker, err := flows.NewWorker(cfg, m, prometheus.NewRegistry(), zerolog.Nop())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := worker.Run(l.t.Context(), l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func TestTransactionsCountFromTheirCommit(t *testing.T) {
+	l := &walLog{t: t, tick: 1 << 40}
+	l.create()
+	l.insert(0, 301)
+	l.bare(900, 7, never) // begins, and commits after others
+	l.insert(7, 302)
+	l.insert(0, 301)
+	l.delete(7, 2)
+	l.bare(900, 8, never) // rolled back
+	l.insert(8, 301)
+	l.bare(902, 8, never)
+	l.bare(900, 9, 5) // expires
+	l.insert(9, 301)
+	for range 10 {
+		l.bare(1, 0, 0)
+	}
+	l.bare(901, 9, 5)
+	l.delete(0, 3)
+	l.bare(901, 7, never)
+	l.put(4, 0, 0, numbers(walCollection, walPartition, 301), &msgpb.TimeTickMsg{}) // sealed
+	l.insert(0, 301)                                                                // late: rerouted
+	l.insert(0, 0)
+	late := l.tick
+	l.bare(1, 0, 0)
+	l.tick = late - 5<<18
+	l.insert(0, 302) // below the tick: no part of the log
+	l.tick = late + 5<<18
+	l.bare(1, 0, 0)
+
+	m := membucket.New()
+	l.run(m)
+	want := archive.NewExpected()
+	for _, r := range l.records {
+		want.Add(r)
+	}
+	report := check(t, m, want, archive.CheckOptions{})
+	if report.Err() != nil || report.Rows != 10 || report.Deletes != 2 || report.Rerouted != 2 || want.BelowTick != 1 {
+		t.Errorf("%s%d below the tick", report, want.BelowTick)
+	}
+	for _, s := range allSegments(t, open(t, m)) {
+		if s.ID == 302 && (s.Start.Offset != 23 || s.Level != checkpoints.L1) {
+			t.Errorf("the transaction's rows begin at %d, its commit is at 23", s.Start.Offset)
+		}
+	}
+}
