@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"internal/house":      {},
 	"internal/proctest":   {},
 	"internal/traffic":    {"internal/recording"},
-	"flows":               {"sinks", "stages", "stages/wire", "stages/column", "checkpoints"},
+	"flows":               {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
 	"sinks":               {"sinks/binlog", "stages", "stages/column", "checkpoints"},
 	"sinks/binlog":        {"stages/column"},
 	"stages":              {"stages/wire", "stages/column", "checkpoints"},

@@ -1,0 +1,82 @@
+package house_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"flowgraph/flows"
+)
+
+var update = flag.Bool("update", false, "write the README's list of metrics anew")
+
+const (
+	metricsBegin = "<!-- metrics: made from the code by go test ./internal/house -update -->\n"
+	metricsEnd   = "<!-- end of metrics -->\n"
+)
+
+func TestTheReadmeListsTheMetricsThereAre(t *testing.T) {
+	table := metricsTable(t)
+	text, err := os.ReadFile(root + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), metricsBegin)
+	written, after, ok2 := strings.Cut(rest, metricsEnd)
+	if !ok || !ok2 {
+		t.Fatalf("the README lacks the lines %s and %s", metricsBegin, metricsEnd)
+	}
+	if written == table {
+		return
+	}
+	if !*update {
+		t.Fatal("the README's list of metrics is not that of the code: go test ./internal/house -update")
+	}
+	if err := os.WriteFile(root+"/README.md", []byte(before+metricsBegin+table+metricsEnd+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func metricsTable(t *testing.T) string {
+	t.Helper()
+	c := &collectors{}
+	flows.NewMetrics(c, flows.NewBudget(1<<30))
+	described := regexp.MustCompile(`fqName: "([^"]*)", help: "([^"]*)", unit: "[^"]*", constLabels: \{\}, variableLabels: \{([^}]*)\}`)
+	var rows [][]string
+	for _, m := range c.all {
+		descs := make(chan *prometheus.Desc, 64)
+		m.Describe(descs)
+		close(descs)
+		for d := range descs {
+			parts := described.FindStringSubmatch(d.String())
+			if parts == nil {
+				t.Fatalf("a description reads %s", d)
+			}
+			rows = append(rows, parts[1:])
+		}
+	}
+	slices.SortFunc(rows, func(x, y []string) int { return cmp.Compare(x[0], y[0]) })
+	var b strings.Builder
+	b.WriteString("\n| metric | labels | meaning |\n|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r[0], r[2], r[1])
+	}
+	return b.String()
+}
+
+// collectors is a Registerer that notes what is registered.
+type collectors struct{ all []prometheus.Collector }
+
+func (c *collectors) Register(m prometheus.Collector) error {
+	c.all = append(c.all, m)
+	return nil
+}
+func (c *collectors) MustRegister(ms ...prometheus.Collector) { c.all = append(c.all, ms...) }
+func (c *collectors) Unregister(prometheus.Collector) bool    { return false }
