@@ -235,7 +235,9 @@ func truthOf(log []rec) *truth {
 				t.dropped[at] = r.off
 			}
 		case badOp:
-			t.bad = append(t.bad, r.off)
+			if !gone(r) { // what has no place any more is not read
+				t.bad = append(t.bad, r.off)
+			}
 		}
 	}
 	return t

@@ -1,6 +1,7 @@
 package stages_test
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -71,7 +72,8 @@ func (l *life) check(d *checkpoints.Document) {
 		segments[id] = *s
 	}
 	in := map[int64]int64{}
-	for id, s := range segments {
+	for _, id := range slices.Sorted(maps.Keys(segments)) {
+		s := segments[id]
 		l.checkState(s)
 		first := int64(math.MaxInt64)
 		for _, log := range s.Logs {
@@ -88,7 +90,8 @@ func (l *life) check(d *checkpoints.Document) {
 			l.fatalf("segment %d starts at %d, its first row is at %d", id, s.Start.Offset, first)
 		}
 	}
-	for n, w := range l.truth.rows {
+	for _, n := range slices.Sorted(maps.Keys(l.truth.rows)) {
+		w := l.truth.rows[n]
 		if _, ok := in[n]; !ok && w.identity < d.Seek.Offset {
 			l.fatalf("row %d (%v) lost: not persisted, the seek position is %d", n, w.rec, d.Seek.Offset)
 		}
