@@ -77,7 +77,6 @@ func (w *Worker) supervise(a *assignment) {
 			return
 		}
 		if err == nil {
-			a.failure.Store(nil)
 			w.log.Info().Str("vchannel", a.status.vchannel.Name()).Msg("drained")
 			a.status.become("done", nil)
 			return
@@ -93,8 +92,8 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 	claiming := errors.Is(err, errClaim)
 	// Whoever runs until the end must not wait for a document that is denied.
 	stopped := stops(err) || w.cfg.UntilEnd && claiming && errors.Is(err, checkpoints.ErrRefused)
-	if !claiming || stopped {
-		a.failure.Store(&err) // what it had buffered is not stored, whatever happens now
+	if stopped || !claiming && a.stop.Err() != nil {
+		a.failure.Store(&err) // a drain that failed has not flushed what was buffered
 	}
 	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
 	switch {

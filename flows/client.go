@@ -17,13 +17,11 @@ import (
 	"flowgraph/checkpoints"
 )
 
-// Fetches are small enough that what the client holds beside the memory
-// budget stays small, and large enough to cost nothing.
 const (
-	fetchBytes          = 16 << 20
-	fetchPartitionBytes = 4 << 20
-	metadataMaxAge      = 10 * time.Second // how soon new topics and partitions are found
-	rebalanceTimeout    = 60 * time.Second
+	fetchLeast, fetchMost = 1 << 20, 16 << 20 // bytes on the wire
+	fetchShare            = 16                // of the memory budget
+	metadataMaxAge        = 10 * time.Second  // how soon new topics and partitions are found
+	rebalanceTimeout      = 60 * time.Second
 )
 
 // clientOptions are those of every client.
@@ -42,7 +40,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(),
-		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxBytes(w.fetchBytes()), kgo.FetchMaxPartitionBytes(max(w.fetchBytes()/4, fetchLeast)),
 		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.MetadataMaxAge(w.patience.topics), kgo.MetadataMinAge(min(time.Second, w.patience.topics/4)),
 		kgo.WithHooks(&w.heartbeat),
@@ -72,6 +70,12 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 	return kgo.NewClient(opts...)
 }
 
+// fetchBytes is how much one fetch may bring: little beside the memory budget,
+// which it may exceed, compressed as it is; enough to cost nothing.
+func (w *Worker) fetchBytes() int32 {
+	return int32(min(max(w.cfg.MemoryBudget/fetchShare, fetchLeast), fetchMost))
+}
+
 // fromStart disregards what Kafka stored for the group; the partitions are
 // paused, and their flows set the offset that counts.
 func fromStart(_ context.Context, m map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
@@ -93,13 +97,13 @@ func topicID(ctx context.Context, client *kgo.Client, topic string) (string, err
 	if err != nil {
 		return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
 	}
-	for i := range resp.Topics {
-		if err := kerr.ErrorForCode(resp.Topics[i].ErrorCode); err != nil {
-			return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
-		}
-		return topicIDText(resp.Topics[i].TopicID), nil
+	if len(resp.Topics) == 0 {
+		return "", fmt.Errorf("metadata of topic %s: the broker does not mention it", topic)
 	}
-	return "", fmt.Errorf("metadata of topic %s: the broker does not mention it", topic)
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
+		return "", fmt.Errorf("metadata of topic %s: %w", topic, err)
+	}
+	return topicIDText(resp.Topics[0].TopicID), nil
 }
 
 // topicIDText writes a topic ID as Kafka does, without characters that mean

@@ -36,6 +36,7 @@ func base(t commonpb.MsgType) *commonpb.MsgBase { return &commonpb.MsgBase{MsgTy
 
 func createCollection(id int64) []byte {
 	return marshal(&msgpb.CreateCollectionRequest{
+		//lint:ignore SA1019 Milvus up to 2.5 fills this field
 		Base: base(commonpb.MsgType_CreateCollection), CollectionID: id, Schema: schema(),
 		PartitionIDs: []int64{partitionID}, PartitionNames: []string{"_default"},
 	})

@@ -72,7 +72,7 @@ func (w *world) dial() {
 	}
 	var err error
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(w.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerBatchMaxBytes(15<<20), kgo.MetadataMinAge(50*time.Millisecond))
+		kgo.ProducerBatchMaxBytes(15<<20), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MetadataMinAge(50*time.Millisecond))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,289 @@
+package flows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/membucket"
+)
+
+// small buffers cut often.
+func small(c *Config) { c.Limits.FlushBytes, c.MemoryBudget = 256<<10, 16<<20 }
+
+// pass waits until the group has answered heartbeats over so long a time.
+func (l *life) pass(d time.Duration) {
+	l.t.Helper()
+	begin := time.Now()
+	until(l.t, "heartbeats were answered", func() bool { return l.heartbeat.after(begin.Add(d)) })
+}
+
+// The store is down for longer than the group's session: reading pauses, the
+// member stays, and what comes out is exact.
+func TestAStoreThatIsDownPausesReadingAndEvictsNobody(t *testing.T) {
+	w := newWorld(t, 4)
+	for p := range int32(4) {
+		w.produce(p, createCollection(collectionID))
+		w.produce(p, inserts(int64(10+p), int64(10000*p), 100, 60000)...)
+	}
+	down := w.hold(membucket.Put, "insert_log/")
+	l := w.start(small)
+	until(t, "reading pauses", func() bool { return l.shared.Budget.Over() > 0 })
+	used := l.shared.Budget.Used()
+	l.pass(2 * l.cfg.SessionTimeout)
+	if now := l.shared.Budget.Used(); now > used+int64(l.fetchBytes()) {
+		t.Errorf("memory grew from %d to %d bytes while the store was down", used, now)
+	}
+	if n := l.metric("flowgraph_rebalances_total"); n != 1 {
+		t.Errorf("%g changes of the assignment, want 1", n)
+	}
+	if n := l.metric("flowgraph_vchannel_stopped"); n != 0 {
+		t.Errorf("%g vchannels stopped", n)
+	}
+	down.open()
+	for p := range int32(4) {
+		l.until(p, 101)
+	}
+	l.stop()
+	w.exact(archive.CheckOptions{})
+	if n := l.metric("flowgraph_memory_used_bytes"); n != 0 {
+		t.Errorf("%g bytes of the budget are still taken", n)
+	}
+	if n := l.metric("flowgraph_flow_restarts_total"); n != 0 {
+		t.Errorf("%g restarts", n)
+	}
+}
+
+// A store that denies one collection's prefix stops nobody else.
+func TestADeniedPrefixHoldsUpItsVChannelAlone(t *testing.T) {
+	w := newWorld(t, 2)
+	const denied = collectionID + 1
+	w.produce(0, createCollection(denied))
+	for i := range int64(60) {
+		w.produce(0, insertInto(denied, 10+i, i, 60000))
+	}
+	closed := w.hold(membucket.Put, fmt.Sprintf("insert_log/%d/", denied))
+	l := w.start(small, func(c *Config) { c.Limits.FlushBytes = 50000 })
+	until(t, "uploads of the denied prefix wait", func() bool { return closed.waiting.Load() > 3 })
+	w.produce(1, createCollection(collectionID))
+	w.produce(1, inserts(7, 1000, 40, 60000)...)
+	until(t, "the other vchannel's rows are stored", func() bool { return l.status(1).Seek > 35 })
+	closed.open()
+	l.until(0, 61).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+// A document that the store refuses is tried ten times; then the process is
+// to end.
+func TestRefusedCommitsEndTheWorker(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID))
+	l := w.start().until(0, 1)
+	before := w.document(0)
+	w.bucket.Before(refuse(membucket.Put, "checkpoints/"))
+	w.produce(0, insert(7, 1, 10))
+	l.drain()
+	err := l.wait()
+	if !errors.Is(err, checkpoints.ErrRefused) {
+		t.Errorf("the error is %v", err)
+	}
+	calls := w.bucket.Calls(membucket.Put, "checkpoints/")
+	if n := calls[len(calls)-1].Condition.Refusals; n != 10 {
+		t.Errorf("a refused document is tried %d times", n)
+	}
+	w.bucket.Before(nil)
+	if d := w.document(0); d.Sequence != before.Sequence {
+		t.Error("the document moved")
+	}
+	w.start().until(0, 2).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+func TestRefusedCommitsEndARunningWorker(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID))
+	l := w.startWith(eager).until(0, 1)
+	w.bucket.Before(refuse(membucket.Put, "checkpoints/"))
+	w.produce(0, insert(7, 1, 10))
+	if err := l.wait(); !errors.Is(err, checkpoints.ErrRefused) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// eager commits every movement at once.
+func eager(w *Worker) { w.shared.Options.MinInterval, w.shared.Options.PositionInterval = 1, 1 }
+
+// A refused read is no refused commit: the vchannel waits, others go on.
+func TestADeniedManifestHoldsUpItsVChannelAlone(t *testing.T) {
+	w := newWorld(t, 2)
+	w.bucket.Before(refuse(membucket.Get, "segments/"))
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	w.produce(1, createCollection(collectionID), tick(5))
+	l := w.start().until(1, 2)
+	until(t, "the flow starts again and again", func() bool { return l.metric("flowgraph_flow_restarts_total") > 2 })
+	w.bucket.Before(nil)
+	l.until(0, 2).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+// What cannot be read is never taken for a fresh start.
+func TestAnUnreadableDocumentNeverStartsAfresh(t *testing.T) {
+	key := checkpoints.DocumentKey(vchannel(0))
+	for name, spoil := range map[string]func(*world){
+		"403":       func(w *world) { w.bucket.Before(refuse(membucket.Get, key)) },
+		"404":       func(w *world) { w.bucket.Remove(key) }, // it was there once
+		"truncated": func(w *world) { data := w.bucket.Data(key); w.bucket.Set(key, data[:len(data)/2]) },
+		"empty":     func(w *world) { w.bucket.Set(key, nil) },
+		"half a position": func(w *world) {
+			w.bucket.Set(key, []byte(strings.Replace(string(w.bucket.Data(key)), `"read_from"`, `"read_form"`, 1)))
+		},
+		"end before start": func(w *world) {
+			d := w.document(0)
+			for _, s := range d.Segments {
+				s.Start.Offset = s.End.Offset + 5
+			}
+			data, err := json.Marshal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.bucket.Set(key, data)
+		},
+		"newer version": func(w *world) {
+			w.bucket.Set(key, []byte(strings.Replace(string(w.bucket.Data(key)), `"version":1`, `"version":2`, 1)))
+		},
+		"time-out": func(w *world) { w.hold(membucket.Get, key) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2)
+			w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+			w.produce(1, createCollection(collectionID))
+			w.start().until(0, 2).until(1, 1).stop()
+			w.produce(0, insert(7, 2, 10))
+			w.produce(1, insert(8, 100, 10))
+			spoil(w)
+			files, stored := len(w.bucket.Keys("insert_log/")), string(w.bucket.Data(key))
+			l := w.start().until(1, 2)
+			switch name {
+			case "403":
+				until(t, "it is tried again", func() bool { return l.metric("flowgraph_flow_restarts_total") > 2 })
+				if s := l.status(0); !strings.Contains(s.Error, vchannel(0)) && s.State != "claiming" {
+					t.Errorf("the error does not name the vchannel: %q", s.Error)
+				}
+			case "time-out":
+				if s := l.status(0); s.State != "claiming" || l.Ready() {
+					t.Errorf("the state is %s, ready: %t", s.State, l.Ready())
+				}
+			default:
+				if s := l.has(0, "stopped"); !strings.Contains(s.Error, vchannel(0)) {
+					t.Errorf("the error does not name the vchannel: %q", s.Error)
+				}
+			}
+			if n := l.shared.Budget.Used(); l.status(0).Buffered != 0 {
+				t.Errorf("it reads all the same: %d bytes", n)
+			}
+			l.kill()
+			w.bucket.Before(nil)
+			if n := len(w.bucket.Keys("insert_log/")); n != files {
+				t.Errorf("%d files were written", n-files)
+			}
+			if now := string(w.bucket.Data(key)); now != stored {
+				t.Errorf("the document was replaced: %s", now)
+			}
+		})
+	}
+}
+
+// Every wait ends with the kill.
+func TestAKillEndsAWorkerWhoseStoreHangs(t *testing.T) {
+	for _, held := range []membucket.Op{membucket.Put, membucket.Get} {
+		w := newWorld(t, 1)
+		w.produce(0, createCollection(collectionID))
+		w.produce(0, inserts(7, 1, 400, 60000)...)
+		hung := w.hold(held, "")
+		l := w.start(small)
+		until(t, "calls hang", hung.waits)
+		l.die()
+		if err := l.wait(); !errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestAKillEndsAWorkerThatDrains(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	hung := w.hold(membucket.Put, "insert_log/")
+	l := w.start(func(c *Config) { c.Grace = time.Hour }).until(0, 2)
+	l.drain()
+	until(t, "the last flush hangs", hung.waits)
+	l.die()
+	if err := l.wait(); err == nil {
+		t.Error("a drain that was killed is told as complete")
+	}
+}
+
+// A drain that cannot end in time says so, and commits nothing of what is not
+// stored.
+func TestADrainThatDoesNotEndIsNotPretended(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	w.hold(membucket.Put, "insert_log/")
+	l := w.start(func(c *Config) { c.Grace = 400 * time.Millisecond }).until(0, 2)
+	l.drain()
+	if err := l.wait(); !errors.Is(err, ErrGrace) {
+		t.Errorf("the error is %v", err)
+	}
+	w.bucket.Before(nil)
+	if d := w.document(0); d.Seek.Offset > 1 {
+		t.Errorf("the position passed rows that are not stored: %d", d.Seek.Offset)
+	}
+	w.start().until(0, 2).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+// A drain whose last flush fails is no complete one.
+func TestADrainThatFailsIsTold(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	l := w.start().until(0, 2)
+	conflict := errors.New("a conflict put here by the test")
+	w.bucket.Before(func(_ context.Context, c membucket.Call) error {
+		if strings.HasPrefix(c.Key, "insert_log/") {
+			return conflict
+		}
+		return nil
+	})
+	l.drain()
+	if err := l.wait(); !errors.Is(err, conflict) || !strings.Contains(err.Error(), vchannel(0)) {
+		t.Errorf("the error is %v", err)
+	}
+	w.bucket.Before(nil)
+	if k := w.groupOffset(0); k > 1 {
+		t.Errorf("the group was told %d", k)
+	}
+	w.start().until(0, 2).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+// A hanging bucket is one thing, an object of somebody else another.
+func TestAConflictNamesTheKeyAndTheNextLifeIsExact(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	key := checkpoints.InsertLogKey(collectionID, partitionID, 7, 101, "100000010000000001")
+	w.bucket.Set(key, []byte("somebody else's"))
+	l := w.start(func(c *Config) { c.Limits.FlushAge = 1 })
+	until(t, "the flow dies", func() bool { return l.metric("flowgraph_flow_restarts_total") > 0 })
+	if !l.log.has(key) {
+		t.Errorf("the log does not name %s", key)
+	}
+	until(t, "the next one stores the rows", func() bool { return l.status(0).Seek == 2 })
+	l.stop()
+	w.bucket.Remove(key)
+	w.exact(archive.CheckOptions{Partial: true})
+}
