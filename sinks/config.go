@@ -99,7 +99,7 @@ func (c BucketConfig) Validate() error {
 	}
 	for _, p := range strings.Split(c.Root, "/") {
 		if p == "." || p == ".." {
-			errs = append(errs, fmt.Errorf("root %q: a path in the bucket such as files, without . and ..", c.Root))
+			errs = append(errs, fmt.Errorf("root %q: a path in the bucket such as files, without . and .. in it", c.Root))
 		}
 	}
 	return errors.Join(append(errs, c.validateLimits()...)...)

@@ -148,6 +148,7 @@ func (r rec) record() stages.Record {
 		out.Value = marshal(&msgpb.TimeTickMsg{Base: baseOf(commonpb.MsgType_TimeTick, r)})
 	case createOp:
 		out.Value = marshal(&msgpb.CreateCollectionRequest{Base: baseOf(commonpb.MsgType_CreateCollection, r), CollectionID: r.coll,
+			//lint:ignore SA1019 Milvus up to 2.5 fills this field
 			Schema: marshal(schemaOf(r.version)), PartitionIDs: []int64{r.coll*10 + 1}})
 	case partitionOp:
 		out.Value = marshal(&msgpb.CreatePartitionRequest{Base: baseOf(commonpb.MsgType_CreatePartition, r), CollectionID: r.coll, PartitionID: r.part, PartitionName: "p"})

@@ -150,6 +150,7 @@ func createCollection(e *Event, value []byte) (*Event, error) {
 		return nil, fmt.Errorf("create collection: %w", err)
 	}
 	e.Kind, e.Collection, e.Name = checkpoints.CreateCollection, m.GetCollectionID(), m.GetCollectionName()
+	//lint:ignore SA1019 Milvus up to 2.5 fills this field
 	e.Schema = m.GetSchema()
 	if len(e.Schema) == 0 && m.GetCollectionSchema() != nil {
 		schema, err := proto.Marshal(m.GetCollectionSchema())
@@ -165,6 +166,7 @@ func createCollection(e *Event, value []byte) (*Event, error) {
 			e.Partitions[id] = names[i]
 		}
 	}
+	//lint:ignore SA1019 Milvus up to 2.2 fills this field
 	if id := m.GetPartitionID(); id != 0 && len(e.Partitions) == 0 {
 		e.Partitions[id] = m.GetPartitionName()
 	}

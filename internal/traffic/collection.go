@@ -54,7 +54,8 @@ func (s *Stream) create(name string) *collection {
 	}
 	ts := s.now()
 	m := &msgpb.CreateCollectionRequest{
-		Base:         &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection, Timestamp: ts},
+		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection, Timestamp: ts},
+		//lint:ignore SA1019 Milvus up to 2.5 fills this field
 		CollectionID: c.id, Schema: marshal(c.schema), PartitionIDs: []int64{c.partitions[0].id},
 	}
 	for _, l := range s.logs {
