@@ -118,6 +118,7 @@ func (l *expectedLog) create(m letter) error {
 	if err := proto.Unmarshal(m.value, &request); err != nil {
 		return err
 	}
+	//lint:ignore SA1019 no release up to 2.5 sets the field that replaces it
 	raw := request.GetSchema()
 	if len(raw) == 0 {
 		var err error

@@ -100,6 +100,7 @@ func (l *walLog) create() {
 	}
 	l.put(5, 0, 0, numbers(walCollection), &msgpb.CreateCollectionRequest{
 		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection}, CollectionID: walCollection,
+		//lint:ignore SA1019 no release up to 2.6 sets the field that replaces it
 		Schema: schema, PartitionIDs: []int64{walPartition}, PartitionNames: []string{"_default"},
 	})
 }
