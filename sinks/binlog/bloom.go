@@ -38,8 +38,9 @@ type filter interface {
 	write(g *gather, w *workspace)
 }
 
-// newFilter returns an empty filter for so many keys. What it takes of the
-// workspace is in use until it is written.
+// newFilter returns an empty filter for so many keys, and Milvus' number of
+// its kind. Only basic ones are made for another rate than falsePositives.
+// What it takes of the workspace is in use until it is written.
 func newFilter(kind FilterKind, keys int, rate float64, w *workspace) (filter, int) {
 	if kind == BasicFilter {
 		return newBasic(keys, rate), typeBasic
