@@ -25,7 +25,7 @@ func TestRebalanceOrZombieLosesOrDoublesRows(t *testing.T) {
 	w.follow()
 	w.shared(b, c)
 	fenced := 0.0
-	for range 3 {
+	for range rounds() {
 		writer.written(100)
 		b.signal(syscall.SIGSTOP)
 		w.shared(c)

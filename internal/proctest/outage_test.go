@@ -16,7 +16,7 @@ func TestStoreOutageKillsTheWorkerOrCostsRows(t *testing.T) {
 	p := w.worker("worker", args...)
 	w.shared(p)
 	rebalances := p.metric("flowgraph_rebalances_total")
-	for range 2 {
+	for range rounds() {
 		writer.written(100)
 		w.killStore()
 		writer.written(300)
@@ -40,7 +40,7 @@ func TestBrokerOutageKillsTheWorkerOrCostsRows(t *testing.T) {
 	args := append(quick(), "--topics=traffic", "--session-timeout=2s")
 	p := w.worker("worker", args...)
 	w.shared(p)
-	for range 2 {
+	for range rounds() {
 		writer.written(200)
 		w.killBroker()
 		w.follow()

@@ -92,7 +92,7 @@ func TestStopWaitsForTimersOrLeavesRowsBehind(t *testing.T) {
 			t.Errorf("%s: the seek position is %d after a drain, the log ends at %d", name, d.Seek.Offset, end)
 		}
 	}
-	w.exact()
+	w.exact(w.expected())
 	w.finish(slow()...)
 }
 
