@@ -48,14 +48,15 @@ func (w *window) repeated(id int64, shard []byte, kind int32, at checkpoints.Pos
 		n = int32(len(w.shard))
 		w.shard[string(shard)] = n
 	}
+	m := messageID{id, n, kind}
+	again := w.known[m] > 0
 	if len(w.queue) == windowSize {
 		w.forget(w.queue[0].messageID)
 		w.queue = w.queue[1:]
 	}
-	m := messageID{id, n, kind}
 	w.known[m]++
 	w.queue = append(w.queue, remembered{m, at, ts})
-	return w.known[m] > 1
+	return again
 }
 
 func (w *window) forget(m messageID) {
