@@ -47,6 +47,10 @@ func (w *Worker) start(p partition) {
 	if w.cfg.UntilEnd {
 		a.until = w.ends[p].end // 0 for a partition made since: nothing to do
 	}
+	if old := w.parts[p]; old != nil { // no callback took it away
+		old.kill(ErrLost)
+		a.before = old.done
+	}
 	w.parts[p] = a
 	go w.supervise(a) // ends before a.done is closed, for which release waits
 }
@@ -98,7 +102,6 @@ func (w *Worker) release(gone []*assignment, member bool) {
 
 // runFlow runs one flow of an assignment.
 func (w *Worker) runFlow(a *assignment) error {
-	a.status.become("claiming", nil)
 	id, err := topicID(a.ctx, w.client, a.topic)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errClaim, err)

@@ -44,7 +44,8 @@ type assignment struct {
 	kill   context.CancelCauseFunc
 	stop   context.Context // drain
 	drain  context.CancelFunc
-	done   chan struct{} // closed when its last flow is closed
+	before <-chan struct{} // nil, or done of the assignment that this one replaces
+	done   chan struct{}   // closed when its last flow is closed
 	status *flowStatus
 	until  int64
 
@@ -67,6 +68,9 @@ type assignment struct {
 func (w *Worker) supervise(a *assignment) {
 	defer close(a.done)
 	defer a.drain()
+	if a.before != nil {
+		<-a.before
+	}
 	var again backoff
 	for {
 		started := time.Now()
@@ -94,6 +98,9 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 	stopped := stops(err) || w.cfg.UntilEnd && claiming && errors.Is(err, checkpoints.ErrRefused)
 	if stopped || !claiming && a.stop.Err() != nil {
 		a.failure.Store(&err) // a drain that failed has not flushed what was buffered
+	}
+	if time.Since(started) > w.patience.restartMax {
+		again.reset()
 	}
 	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
 	switch {
@@ -125,9 +132,6 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 	}
 	a.status.become("waiting", err)
 	w.metrics.restarts.Inc()
-	if time.Since(started) > w.patience.restartMax {
-		again.reset()
-	}
 	return again.wait(a, w.patience.restartFirst, w.patience.restartMax)
 }
 

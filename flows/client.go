@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -113,25 +112,34 @@ func topicIDText(id [16]byte) string { return base64.RawURLEncoding.EncodeToStri
 // bounds asks for a log's start and its last stable offset.
 func bounds(client *kgo.Client, v checkpoints.VChannel) Bounds {
 	return func(ctx context.Context) (start, end int64, err error) {
-		admin := kadm.NewClient(client)
-		starts, err := admin.ListStartOffsets(ctx, v.Topic)
-		if err != nil {
+		const latest, earliest = -1, -2 // as timestamps on the wire
+		if start, err = listOffset(ctx, client, v, earliest); err != nil {
 			return 0, 0, err
 		}
-		ends, err := admin.ListCommittedOffsets(ctx, v.Topic)
-		if err != nil {
-			return 0, 0, err
-		}
-		s, ok1 := starts.Lookup(v.Topic, v.Partition)
-		e, ok2 := ends.Lookup(v.Topic, v.Partition)
-		if !ok1 || !ok2 {
-			return 0, 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
-		}
-		if s.Err != nil {
-			return 0, 0, s.Err
-		}
-		return s.Offset, e.Offset, e.Err
+		end, err = listOffset(ctx, client, v, latest)
+		return start, end, err
 	}
+}
+
+// listOffset asks for this partition alone: there may be a thousand, and each
+// flow asks.
+func listOffset(ctx context.Context, client *kgo.Client, v checkpoints.VChannel, timestamp int64) (int64, error) {
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp = v.Partition, timestamp
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = v.Topic, append(t.Partitions, p)
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.IsolationLevel, req.Topics = 1, append(req.Topics, t) // read committed: the latest is the last stable
+	resp, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			return p.Offset, kerr.ErrorForCode(p.ErrorCode)
+		}
+	}
+	return 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
 }
 
 // heartbeat notes when the group last answered a heartbeat.

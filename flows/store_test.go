@@ -172,8 +172,8 @@ func TestAnUnreadableDocumentNeverStartsAfresh(t *testing.T) {
 			switch name {
 			case "403":
 				until(t, "it is tried again", func() bool { return l.metric("flowgraph_flow_restarts_total") > 2 })
-				if s := l.status(0); !strings.Contains(s.Error, vchannel(0)) && s.State != "claiming" {
-					t.Errorf("the error does not name the vchannel: %q", s.Error)
+				if s := l.status(0); s.State != "waiting" || !strings.Contains(s.Error, vchannel(0)) {
+					t.Errorf("the state is %s, and the error does not name the vchannel: %q", s.State, s.Error)
 				}
 			case "time-out":
 				if s := l.status(0); s.State != "claiming" || l.Ready() {

@@ -162,6 +162,10 @@ func (w *Worker) close(graceful bool) error {
 	}
 	w.release(all, true)
 	// Leaving is tried with a time of its own: the brokers may be gone.
+	leaving := w.cfg.Grace / 4
+	if w.ctx.Err() != nil {
+		leaving = min(leaving, time.Second)
+	}
 	closed := make(chan struct{})
 	go func() { // ends with the process if the client does not let go
 		defer close(closed)
@@ -169,7 +173,7 @@ func (w *Worker) close(graceful bool) error {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(w.cfg.Grace / 4):
+	case <-time.After(leaving):
 		w.log.Warn().Msg("the Kafka client did not close in time")
 	}
 	if graceful {

@@ -260,7 +260,7 @@ func (w *world) startOn(bucket checkpoints.Bucket, prepare func(*Worker), edits 
 	prepare(worker)
 	l.Worker = worker
 	ctx, die := context.WithCancel(context.Background())
-	stop, drain := context.WithCancel(ctx)
+	stop, drain := context.WithCancel(context.Background())
 	l.die, l.drain = die, drain
 	go func() {
 		defer close(l.ended)
@@ -268,6 +268,7 @@ func (w *world) startOn(bucket checkpoints.Bucket, prepare func(*Worker), edits 
 	}()
 	w.t.Cleanup(func() {
 		l.kill()
+		l.drain()
 		if w.t.Failed() {
 			w.t.Logf("log of a worker:\n%s", l.log.text.String())
 		}
