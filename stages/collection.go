@@ -82,7 +82,7 @@ func (b *Buffer) event(e *Event) error {
 	b.limit = &e.Position
 	defer func() { b.limit = nil }()
 	if e.Seal != nil {
-		b.seal(e.Seal)
+		b.seal(e)
 		b.limit = nil
 		b.emit(&Cut{})
 		return nil
@@ -133,12 +133,13 @@ func (b *Buffer) emitEvent(e *Event) {
 	b.emit(&Cut{Change: checkpoints.Change{Event: &event}})
 }
 
-// seal is an explicit seal in the log or by request.
-func (b *Buffer) seal(e *Seal) {
+// seal is an explicit seal in the log or by request. Found in replay it is
+// not for segments whose rows all lie behind it.
+func (b *Buffer) seal(e *Event) {
 	b.sealAll(Sealed, func(s *segment) bool {
-		return !s.meta.Auto && b.mayBeSealed(s) &&
-			(e.Collection == 0 || e.Collection == s.meta.Collection) &&
-			(len(e.Segments) == 0 || slices.Contains(e.Segments, s.meta.ID))
+		return !s.meta.Auto && b.mayBeSealed(s) && s.meta.Start.Compare(e.Position) < 0 &&
+			(e.Seal.Collection == 0 || e.Seal.Collection == s.meta.Collection) &&
+			(len(e.Seal.Segments) == 0 || slices.Contains(e.Seal.Segments, s.meta.ID))
 	})
 }
 
