@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"flowgraph/internal/archive"
 	"flowgraph/internal/devstack"
 )
@@ -85,7 +87,9 @@ func TestADeletedTopicOfManyPartitionsEndsNobodyElse(t *testing.T) {
 	w := newWorld(t, 1)
 	w.create("by-dev-rootcoord-dml_9", 30)
 	w.produce(0, createCollection(collectionID), insert(7, 1, 100))
-	l := w.start().until(0, 2)
+	l := w.start(func(c *Config) {
+		c.Client = append(c.Client, kgo.ConsiderMissingTopicDeletedAfter(time.Second))
+	}).until(0, 2)
 	until(t, "all partitions run", func() bool { return len(l.owns()) == 31 && l.Ready() })
 	w.remove("by-dev-rootcoord-dml_9")
 	until(t, "the topic is missed", func() bool {

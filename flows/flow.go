@@ -44,6 +44,12 @@ type Flow struct {
 	*Shared
 }
 
+// NewFlow returns a flow that stands alone: whoever runs it feeds the mailbox
+// that Ready is given.
+func NewFlow(v checkpoints.VChannel, shared *Shared) *Flow {
+	return &Flow{VChannel: v, Until: -1, Status: shared.Metrics.join(v), Shared: shared}
+}
+
 // run is one life of a flow while its pipeline works.
 type run struct {
 	ctx  context.Context

@@ -24,9 +24,9 @@ func newMailbox(a *Account) *Mailbox {
 	return &Mailbox{account: a, wake: make(chan struct{}, 1)}
 }
 
-// put leaves a batch; after close it is dropped, to be read again by whoever
+// Put leaves a batch; after close it is dropped, to be read again by whoever
 // comes next.
-func (m *Mailbox) put(raw *stages.Raw) {
+func (m *Mailbox) Put(raw *stages.Raw) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -44,11 +44,11 @@ func (m *Mailbox) signal() {
 	}
 }
 
-// ask wants bytes of the flow's buffers flushed and returns how many will be,
+// Ask wants bytes of the flow's buffers flushed and returns how many will be,
 // this time or by a request before that is still under way: a flow that does
 // not get to it must not be asked again and again, for it would obey all of
 // them later, in tiny files.
-func (m *Mailbox) ask(bytes int64) int64 {
+func (m *Mailbox) Ask(bytes int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

@@ -145,7 +145,7 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 		a.status.logEnd.Store(f.LastStableOffset)
 	}
 	if len(f.Records) > 0 {
-		i.mailbox.put(batch(f.Records, now))
+		i.mailbox.Put(batch(f.Records, now))
 	}
 }
 

@@ -87,6 +87,6 @@ func (w *Worker) relieve(flows []*assignment) {
 	}
 	slices.SortFunc(holders, func(a, b holder) int { return cmp.Compare(b.buffered, a.buffered) })
 	for need := stay - int64(limit*relieveTo); need > 0 && len(holders) > 0; holders = holders[1:] {
-		need -= holders[0].mailbox.ask(min(need, holders[0].buffered))
+		need -= holders[0].mailbox.Ask(min(need, holders[0].buffered))
 	}
 }

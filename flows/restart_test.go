@@ -25,7 +25,7 @@ func TestAFlowThatStartsAgainInTheMiddleLosesNothing(t *testing.T) {
 	}
 	var puts atomic.Int64
 	w.bucket.Before(func(_ context.Context, c membucket.Call) error {
-		if strings.HasPrefix(c.Key, "quarantine/") && puts.Add(1)%3 != 0 {
+		if strings.HasPrefix(c.Key, "quarantine/") && puts.Add(1)%2 != 0 {
 			return errors.New("a fault put here by the test")
 		}
 		return nil
