@@ -74,7 +74,7 @@ type life struct {
 // quiet are limits under which nothing is cut by itself.
 func quiet() stages.Limits {
 	return stages.Limits{
-		FlushBytes: 1 << 30, FlushDeleteBytes: 1 << 30, FlushAge: time.Hour,
+		FlushBytes: 1 << 30, FlushDeleteBytes: 1 << 30, FlushAge: 1000 * time.Hour,
 		SegmentBytes: 1 << 40, SegmentAge: 1000 * time.Hour, IdleSeal: 1000 * time.Hour, SuccessorSeal: 1000 * time.Hour,
 	}
 }
