@@ -1,0 +1,248 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/recording"
+	"flowgraph/stages"
+)
+
+const (
+	topic = "explored"
+	begun = 1_700_000_000_000 // log time of the first record, Unix ms
+)
+
+// script is what stands in a log and what a worker does with it. Its lines
+// are records, which enter the log when the script comes to them, and actions:
+//
+//	poll [n]     the worker fetches the next n records, or all there are
+//	wait 5s      time passes
+//	free n       memory is short: n bytes are to be flushed
+//	drain        a graceful stop, and a start
+//	restart      a kill, and a start
+//	takeover     another worker claims; the old one does not know and goes on
+//	rewind       an operator's command: to the log's beginning
+//	clock 10m    so much later the next record is written
+//	skip n       so many offsets hold no record
+//	limits k=v   thresholds, for the whole script
+type script struct {
+	name    string
+	limits  stages.Limits
+	options checkpoints.Options
+	steps   []step
+	records []recording.Record
+	control map[int64]bool // offsets of transaction markers
+	expect  *archive.Expected
+}
+
+// step is one line.
+type step struct {
+	text     string
+	verb     string
+	n        int           // of poll and free
+	span     time.Duration // of wait
+	produced int           // records in the log once the line is done
+}
+
+// writer keeps what the lines of a script have in common.
+type writer struct {
+	*script
+	clock int64 // Unix ms
+	next  int64 // offset
+	row   int64
+	sent  []recording.Record // inserts and deletes, which a producer may repeat
+}
+
+// quiet are limits under which nothing is cut by itself.
+func quiet() stages.Limits {
+	return stages.Limits{
+		FlushBytes: 1 << 30, FlushDeleteBytes: 1 << 30, FlushAge: 1000 * time.Hour, SegmentBytes: 1 << 40,
+		SegmentAge: 100_000 * time.Hour, IdleSeal: 100_000 * time.Hour, SuccessorSeal: 100_000 * time.Hour,
+	}
+}
+
+func parse(name, text string) (*script, error) {
+	s := &script{name: name, limits: quiet(), options: checkpoints.DefaultOptions(), expect: archive.NewExpected(), control: map[int64]bool{}}
+	s.options.MinInterval, s.options.PositionInterval, s.options.MaxWait = 20*time.Millisecond, 50*time.Millisecond, time.Second
+	w := &writer{script: s, clock: begun, row: 1}
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if err := w.line(strings.TrimSpace(line), words[0], words[1:]); err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", name, i+1, line, err)
+		}
+	}
+	for _, r := range s.records {
+		if !s.control[r.Offset] {
+			s.expect.Add(r)
+		}
+	}
+	return s, nil
+}
+
+func (w *writer) line(text, verb string, args []string) error {
+	st := step{text: text, verb: verb}
+	var err error
+	switch verb {
+	case "limits":
+		return w.settings(args)
+	case "clock", "wait":
+		var d time.Duration
+		if d, err = time.ParseDuration(strings.Join(args, "")); verb == "clock" {
+			w.clock += d.Milliseconds()
+			return err
+		}
+		st.span = d
+	case "skip":
+		n, err := strconv.ParseInt(strings.Join(args, ""), 10, 64)
+		w.next += n
+		return err
+	case "poll", "free":
+		st.n = 1 << 30
+		if len(args) > 0 {
+			st.n, err = strconv.Atoi(args[0])
+		}
+	case "drain", "restart", "takeover", "rewind":
+	default:
+		err = w.write(verb, args)
+	}
+	st.produced = len(w.records)
+	w.steps = append(w.steps, st)
+	return err
+}
+
+func (w *writer) settings(args []string) error {
+	for _, a := range args {
+		k, v, _ := strings.Cut(a, "=")
+		var d time.Duration
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			d, err = time.ParseDuration(v)
+		}
+		if err != nil {
+			return err
+		}
+		switch k {
+		case "flush":
+			w.limits.FlushBytes = n
+		case "deletes":
+			w.limits.FlushDeleteBytes = n
+		case "age":
+			w.limits.FlushAge = d
+		case "bytes":
+			w.limits.SegmentBytes = n
+		case "rows":
+			w.limits.SegmentRows = n
+		case "lifetime":
+			w.limits.SegmentAge = d
+		case "idle":
+			w.limits.IdleSeal = d
+		case "successor":
+			w.limits.SuccessorSeal = d
+		case "fold":
+			w.options.FoldAbove = int(n)
+		case "every":
+			w.options.MinInterval, w.options.PositionInterval = d, d
+		default:
+			return fmt.Errorf("no limit %q", k)
+		}
+	}
+	return nil
+}
+
+// write appends a record to the log.
+func (w *writer) write(verb string, args []string) error {
+	m, ahead := message{rows: 1, keepalive: -1000}, int64(0)
+	kind, back := "", 1
+	for _, a := range args {
+		if err := m.argument(a, &ahead, &back, &kind); err != nil {
+			return err
+		}
+	}
+	w.clock++
+	m.ts = uint64(w.clock+ahead) << 18
+	m.first, w.row = w.row, w.row+max(m.rows, 1)
+	r, ok := m.record(verb)
+	switch {
+	case ok && (verb == "insert" || verb == "delete"):
+		w.sent = append(w.sent, r)
+	case ok || verb == "control":
+	case verb == "bad":
+		if r.Value, ok = m.badValue(kind); !ok {
+			return fmt.Errorf("no bad record of kind %q", kind)
+		}
+	case verb == "repeat":
+		if back > len(w.sent) {
+			return fmt.Errorf("nothing to repeat")
+		}
+		r = w.sent[len(w.sent)-back]
+	default:
+		return fmt.Errorf("no such line")
+	}
+	r.Topic, r.Offset, r.Timestamp = topic, w.next, w.clock
+	w.control[w.next] = verb == "control"
+	w.records = append(w.records, r)
+	w.next = checkpoints.After(w.next)
+	return nil
+}
+
+// argument reads c1/11, wal, or key=value.
+func (m *message) argument(a string, ahead *int64, back *int, kind *string) (err error) {
+	if a == "wal" {
+		m.wal = true
+		return nil
+	}
+	k, v, pair := strings.Cut(a, "=")
+	if !pair {
+		place, isPlace := strings.CutPrefix(a, "c")
+		if !isPlace || !strings.ContainsAny(place[:1], "0123456789") {
+			*kind = a
+			return nil
+		}
+		c, p, _ := strings.Cut(place, "/")
+		if m.collection, err = strconv.ParseInt(c, 10, 64); err == nil && p != "" {
+			m.partition, err = strconv.ParseInt(p, 10, 64)
+		}
+		return err
+	}
+	var list []int64
+	for _, word := range strings.Split(v, ",") {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return err
+		}
+		list = append(list, n)
+	}
+	n := list[0]
+	switch k {
+	case "s":
+		m.segment, m.segments = n, list
+	case "n":
+		m.rows = n
+	case "msg":
+		m.id = n
+	case "ahead": // ms that its timestamp is later than the clock
+		*ahead = n
+	case "back":
+		*back = int(n)
+	case "v":
+		m.version = int(n)
+	case "size":
+		m.size = int(n)
+	case "txn":
+		m.txn, m.wal = n, true
+	case "keep": // ms after which its transaction expires
+		m.keepalive = n
+	default:
+		return fmt.Errorf("no argument %q", k)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/membucket"
+	"flowgraph/sinks/binlog"
+	"flowgraph/stages/column"
+)
+
+// tools are what worlds may share that run one after another in one bubble.
+type tools struct {
+	pool    *column.Pool
+	encoder *binlog.Encoder
+}
+
+func newTools() tools { return tools{&column.Pool{}, &binlog.Encoder{}} }
+
+// plan says what happens to a call.
+type plan func(op, name string) kind
+
+// world is one run of a script: what outlives its workers, and they.
+type world struct {
+	script  *script
+	tools   tools
+	bucket  *membucket.Bucket
+	began   time.Time
+	replay  int // records that a new life reads at a time of what others read before
+	lives   int
+	fetched int // records that some life has read
+
+	mu       sync.Mutex
+	plan     plan // nil: everything works
+	over     bool // the plan is: calls are not counted any more
+	current  *life
+	zombies  []*life
+	produced int // records in the log
+	seen     []call
+	met      int // failures that happened
+	story    []string
+	failure  string
+}
+
+func newWorld(s *script, t tools, replay int, p plan) *world {
+	return &world{script: s, tools: t, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
+}
+
+func (w *world) tell(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.story = append(w.story, fmt.Sprintf("%12s  ", time.Since(w.began).Round(time.Microsecond))+fmt.Sprintf(format, args...))
+}
+
+// fail notes the first thing that is wrong.
+func (w *world) fail(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure == "" {
+		w.failure = fmt.Sprintf(format, args...)
+	}
+}
+
+// called notes a call and says what happens to it.
+func (w *world) called(op, name string) kind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := time.Since(w.began)
+	k := works
+	if !w.over {
+		w.seen = append(w.seen, call{at, op, name})
+		if w.plan != nil {
+			k = w.plan(op, name)
+		}
+	}
+	line := fmt.Sprintf("%12s  %s", at.Round(time.Microsecond), name)
+	if k != works {
+		w.met++
+		line += ": " + string(k)
+	}
+	w.story = append(w.story, line)
+	return k
+}
+
+// end is the log's: the offset after its last record.
+func (w *world) end() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.produced == 0 {
+		return 0
+	}
+	return checkpoints.After(w.script.records[w.produced-1].Offset)
+}
+
+func (w *world) living() *life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.current
+}
+
+// usurp takes a life's place away, of which it knows nothing.
+func (w *world) usurp(l *life, k kind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != l && slices.Contains(w.zombies, l) {
+		return
+	}
+	if w.current == l || w.current == nil {
+		w.current = nil
+	}
+	l.late = k == late
+	w.zombies = append(w.zombies, l)
+	close(l.lost)
+}
+
+// free lets the calls go on that are held back.
+func (w *world) free(all bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.zombies {
+		if (all || !l.late) && !l.freed {
+			l.freed = true
+			close(l.held)
+		}
+	}
+}
+
+const attempts = 40 // lives in a row that may fail
+
+// alive returns a life that has claimed and read what others read before it.
+func (w *world) alive() *life {
+	for range attempts {
+		l := w.living()
+		if l != nil && !l.over() {
+			return l
+		}
+		if l != nil {
+			w.tell("life %d ended: %v", l.number, l.err)
+		}
+		if l = w.start(); l.ready() {
+			l.read(w.fetched, w.replay)
+			time.Sleep(100 * time.Millisecond)
+			w.free(false)
+		} else {
+			time.Sleep(time.Second)
+		}
+	}
+	w.fail("no life goes on after %d starts", attempts)
+	return nil
+}
+
+// run takes the script to its end and checks what is there.
+func (w *world) run() {
+	for _, s := range w.script.steps {
+		w.step(s)
+	}
+	w.finish()
+	if w.failure == "" {
+		w.check()
+	}
+	if w.failure == "" {
+		w.again()
+	}
+}
+
+func (w *world) step(s step) {
+	w.mu.Lock()
+	w.produced = s.produced
+	w.mu.Unlock()
+	switch s.verb {
+	case "poll", "wait", "free", "drain", "restart", "takeover", "rewind":
+	default:
+		return
+	}
+	w.tell("> %s", s.text)
+	l := w.alive()
+	if l == nil {
+		return
+	}
+	switch s.verb {
+	case "poll":
+		w.fetched = min(w.fetched+s.n, s.produced)
+		l.read(w.fetched, s.n)
+		time.Sleep(5 * time.Millisecond)
+	case "wait":
+		time.Sleep(s.span)
+	case "free":
+		l.box().Ask(int64(s.n))
+		synctest.Wait()
+	case "drain":
+		w.tell("life %d drained: %v", l.number, l.drain())
+	case "restart":
+		l.die()
+		<-l.ended
+	case "takeover":
+		w.usurp(l, zombie)
+		w.alive()
+	case "rewind":
+		if _, err := checkpoints.Rewind(context.Background(), w.bucket, v0, checkpoints.Position{LeaderEpoch: -1}); err != nil {
+			w.fail("rewind: %v", err)
+		}
+	}
+}
+
+// finish reads the log to its end and drains, whatever it takes, and then
+// lets those go on and end that were held back.
+func (w *world) finish() {
+	w.tell("> to the end")
+	w.fetched = len(w.script.records)
+	done := false
+	for range attempts {
+		l := w.alive()
+		if l == nil {
+			return
+		}
+		l.read(w.fetched, 1<<30)
+		if !l.readAll() {
+			continue
+		}
+		err := l.drain()
+		w.tell("life %d drained: %v", l.number, err)
+		if done = err == nil && w.living() == l; done {
+			break
+		}
+	}
+	if !done {
+		w.fail("no drain ends well after %d starts", attempts)
+	}
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	w.free(true)
+	time.Sleep(time.Second)
+	w.mu.Lock()
+	w.current = nil
+	zombies := w.zombies
+	w.mu.Unlock()
+	for _, l := range zombies {
+		err := l.drain()
+		w.tell("life %d, of the past, ended: %v", l.number, err)
+	}
+}
+
+// text is what happened, for people.
+func (w *world) text() string {
+	return strings.Join(w.story, "\n")
+}
