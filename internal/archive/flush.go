@@ -179,26 +179,37 @@ func (a *Archive) file(ctx context.Context, key string) (File, error) {
 
 // take adds a file's columns after it was held against the entry.
 func (f *Flush) take(s *Segment, file File) error {
+	var want int64
+	if s.Level == checkpoints.L1 {
+		want = s.Fields[len(f.Columns)]
+	}
+	columns, err := s.columnsOf(file, f.Log, want)
+	f.Columns = append(f.Columns, columns...)
+	return err
+}
+
+// columnsOf are a file's columns: the field's wanted, or the two of deletes.
+// ErrDamaged if the file is not what the log entry says.
+func (s *Segment) columnsOf(file File, l checkpoints.Log, want int64) ([]*column.Column, error) {
 	d := &file.Binlog.Descriptor
 	if d.Collection != s.Collection || d.Partition != s.Partition || d.Segment != s.ID {
-		return fmt.Errorf("its header says segment %d of %d/%d: %w", d.Segment, d.Collection, d.Partition, ErrDamaged)
+		return nil, fmt.Errorf("its header says segment %d of %d/%d: %w", d.Segment, d.Collection, d.Partition, ErrDamaged)
 	}
 	columns := []*column.Column{file.Binlog.Rows}
 	if s.Level == checkpoints.L0 {
 		if file.Binlog.Deltas == nil {
-			return fmt.Errorf("not a delta log: %w", ErrDamaged)
+			return nil, fmt.Errorf("not a delta log: %w", ErrDamaged)
 		}
 		columns = []*column.Column{file.Binlog.Deltas.Keys, file.Binlog.Deltas.Timestamps}
-	} else if want := s.Fields[len(f.Columns)]; file.Binlog.Rows == nil || d.Field != want {
-		return fmt.Errorf("its header says field %d, not %d: %w", d.Field, want, ErrDamaged)
+	} else if file.Binlog.Rows == nil || d.Field != want {
+		return nil, fmt.Errorf("its header says field %d, not %d: %w", d.Field, want, ErrDamaged)
 	} else if want < column.FirstUser && columns[0].Field.Width() != 8 {
-		return fmt.Errorf("system field %d of type %s: %w", want, d.Type, ErrDamaged)
+		return nil, fmt.Errorf("system field %d of type %s: %w", want, d.Type, ErrDamaged)
 	}
 	for _, c := range columns {
-		if int64(c.Rows) != f.Log.Rows {
-			return fmt.Errorf("%d rows, the log entry says %d: %w", c.Rows, f.Log.Rows, ErrDamaged)
+		if int64(c.Rows) != l.Rows {
+			return nil, fmt.Errorf("%d rows, the log entry says %d: %w", c.Rows, l.Rows, ErrDamaged)
 		}
 	}
-	f.Columns = append(f.Columns, columns...)
-	return nil
+	return columns, nil
 }

@@ -33,8 +33,13 @@ const manifestPrefix = "segments/"
 // manifest wins. A manifest that cannot be used is an error in its place; a
 // caller may go on behind it.
 func (a *Archive) Segments(ctx context.Context) iter.Seq2[*Segment, error] {
+	return a.segments(ctx, manifestPrefix, func(int64) bool { return true })
+}
+
+// segments yields those of some collections, whose manifests have a prefix.
+func (a *Archive) segments(ctx context.Context, prefix string, collection func(int64) bool) iter.Seq2[*Segment, error] {
 	return func(yield func(*Segment, error) bool) {
-		open := a.openSegments()
+		open := a.openSegments(collection)
 		before := func(key string) bool { // yields what the documents hold before key
 			for len(open) > 0 && (key == "" || open[0].ManifestKey() < key) {
 				if !yield(open[0], nil) {
@@ -44,7 +49,7 @@ func (a *Archive) Segments(ctx context.Context) iter.Seq2[*Segment, error] {
 			}
 			return true
 		}
-		for m, err := range ordered(ctx, gets, a.manifestKeys(ctx), a.manifest) {
+		for m, err := range ordered(ctx, gets, a.manifestKeys(ctx, prefix), a.manifest) {
 			if m.key != "" && !before(m.key) {
 				return
 			}
@@ -60,25 +65,27 @@ func (a *Archive) Segments(ctx context.Context) iter.Seq2[*Segment, error] {
 }
 
 // openSegments are those of the documents, by manifest key.
-func (a *Archive) openSegments() []*Segment {
+func (a *Archive) openSegments(collection func(int64) bool) []*Segment {
 	var list []*Segment
 	for _, v := range a.vchannels {
 		if v.Doc == nil {
 			continue
 		}
 		for _, s := range v.Doc.Segments {
-			list = append(list, a.describe(&Segment{Segment: *s, VChannel: v.Name, TopicID: v.Doc.TopicID}))
+			if collection(s.Collection) {
+				list = append(list, a.describe(&Segment{Segment: *s, VChannel: v.Name, TopicID: v.Doc.TopicID}))
+			}
 		}
 	}
 	slices.SortFunc(list, func(x, y *Segment) int { return cmp.Compare(x.ManifestKey(), y.ManifestKey()) })
 	return list
 }
 
-func (a *Archive) manifestKeys(ctx context.Context) iter.Seq2[string, error] {
+func (a *Archive) manifestKeys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for info, err := range a.bucket.List(ctx, manifestPrefix) {
+		for info, err := range a.bucket.List(ctx, prefix) {
 			if err != nil {
-				yield("", fmt.Errorf("list %s: %w", manifestPrefix, err))
+				yield("", fmt.Errorf("list %s: %w", prefix, err))
 				return
 			}
 			if _, chunk, ok := parseManifestKey(info.Key); ok && chunk == "" && !yield(info.Key, nil) {

@@ -1,0 +1,162 @@
+package export
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+
+	"flowgraph/stages/column"
+)
+
+// appender adds one value, as column.Values yields it, to a column.
+type appender func(v []byte) error
+
+// appenderOf returns what adds values of the field to its builder, which is
+// of the type that typeOf says.
+func appenderOf(f column.Field, to array.Builder) appender {
+	add := valuesOf(f, to)
+	width := f.Width()
+	return func(v []byte) error {
+		if width > 0 && len(v) != width {
+			return fmt.Errorf("%d bytes as %s: %w", len(v), f.Type, ErrValue)
+		}
+		return add(v)
+	}
+}
+
+func valuesOf(f column.Field, to array.Builder) appender {
+	le := binary.LittleEndian
+	switch b := to.(type) {
+	case *array.BooleanBuilder:
+		return func(v []byte) error { b.Append(v[0] != 0); return nil }
+	case *array.Int8Builder:
+		return func(v []byte) error { b.Append(int8(le.Uint32(v))); return nil }
+	case *array.Int16Builder:
+		return func(v []byte) error { b.Append(int16(le.Uint32(v))); return nil }
+	case *array.Int32Builder:
+		return func(v []byte) error { b.Append(int32(le.Uint32(v))); return nil }
+	case *array.Int64Builder:
+		return func(v []byte) error { b.Append(column.Int64(v)); return nil }
+	case *array.Uint64Builder:
+		return func(v []byte) error { b.Append(le.Uint64(v)); return nil }
+	case *array.TimestampBuilder:
+		return func(v []byte) error { b.Append(arrow.Timestamp(column.Int64(v))); return nil }
+	case *array.Float32Builder:
+		return func(v []byte) error { b.Append(math.Float32frombits(le.Uint32(v))); return nil }
+	case *array.Float64Builder:
+		return func(v []byte) error { b.Append(math.Float64frombits(le.Uint64(v))); return nil }
+	case *array.StringBuilder:
+		return func(v []byte) error { b.Append(text(v)); return nil }
+	case *array.BinaryBuilder:
+		return func(v []byte) error { b.Append(v); return nil }
+	case *array.FixedSizeListBuilder:
+		return vectorValues(f, b)
+	case *array.ListBuilder:
+		if f.Type == schemapb.DataType_SparseFloatVector {
+			return sparseValues(b)
+		}
+		return arrayValues(b)
+	}
+	return func([]byte) error { return fmt.Errorf("type %s: %w", f.Type, ErrUnsupported) }
+}
+
+// text is a string that every reader takes: bytes that are no UTF-8, which
+// Milvus does not store, would make them refuse the whole file.
+func text(v []byte) string {
+	if utf8.Valid(v) {
+		return string(v)
+	}
+	return strings.ToValidUTF8(string(v), "\uFFFD")
+}
+
+// vectorValues adds dense vectors.
+func vectorValues(f column.Field, b *array.FixedSizeListBuilder) appender {
+	le := binary.LittleEndian
+	switch values := b.ValueBuilder().(type) {
+	case *array.Uint8Builder:
+		return func(v []byte) error { b.Append(true); values.AppendValues(v, nil); return nil }
+	case *array.Int8Builder:
+		return func(v []byte) error {
+			b.Append(true)
+			for _, x := range v {
+				values.Append(int8(x))
+			}
+			return nil
+		}
+	case *array.Float32Builder:
+		size, number := 4, func(v []byte) uint32 { return le.Uint32(v) }
+		switch f.Type {
+		case schemapb.DataType_Float16Vector:
+			size, number = 2, func(v []byte) uint32 { return widen(le.Uint16(v)) }
+		case schemapb.DataType_BFloat16Vector:
+			size, number = 2, func(v []byte) uint32 { return uint32(le.Uint16(v)) << 16 }
+		}
+		return func(v []byte) error {
+			b.Append(true)
+			values.Reserve(len(v) / size)
+			for ; len(v) > 0; v = v[size:] {
+				values.UnsafeAppend(math.Float32frombits(number(v)))
+			}
+			return nil
+		}
+	}
+	return func([]byte) error { return fmt.Errorf("type %s: %w", f.Type, ErrUnsupported) }
+}
+
+// widen turns the bits of an IEEE 754 binary16 into those of the binary32 of
+// the same value; payloads of not-a-number stay.
+func widen(h uint16) uint32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
+	switch {
+	case exponent == 31:
+		return sign | 0xff<<23 | fraction<<13
+	case exponent > 0:
+		return sign | (exponent+112)<<23 | fraction<<13
+	case fraction == 0:
+		return sign
+	}
+	exponent = 113
+	for fraction&1024 == 0 { // below the smallest normal number
+		fraction, exponent = fraction<<1, exponent-1
+	}
+	return sign | exponent<<23 | (fraction&1023)<<13
+}
+
+// sparseValues adds (uint32 index, float32 value) pairs.
+func sparseValues(b *array.ListBuilder) appender {
+	entries := b.ValueBuilder().(*array.StructBuilder)
+	index, value := entries.FieldBuilder(0).(*array.Uint32Builder), entries.FieldBuilder(1).(*array.Float32Builder)
+	le := binary.LittleEndian
+	return func(v []byte) error {
+		if len(v)%8 != 0 {
+			return fmt.Errorf("a sparse vector of %d bytes: %w", len(v), ErrValue)
+		}
+		b.Append(true)
+		for ; len(v) > 0; v = v[8:] {
+			entries.Append(true)
+			index.Append(le.Uint32(v))
+			value.Append(math.Float32frombits(le.Uint32(v[4:])))
+		}
+		return nil
+	}
+}
+
+// appendNull adds a null; a fixed-size list has elements behind it all the
+// same.
+func appendNull(to array.Builder) {
+	if b, ok := to.(*array.FixedSizeListBuilder); ok {
+		b.AppendNull()
+		n := int(b.Type().(*arrow.FixedSizeListType).Len())
+		for range n {
+			b.ValueBuilder().AppendEmptyValue()
+		}
+		return
+	}
+	to.AppendNull()
+}
