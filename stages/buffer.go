@@ -6,6 +6,7 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/stages/column"
+	"flowgraph/stages/wire"
 )
 
 // BufferConfig is what a segment buffer is made from besides the document.
@@ -36,6 +37,7 @@ type Buffer struct {
 	pack      *Pack
 	limit     *checkpoints.Position // set while cuts may not pass an event that is still to come
 	touched   []*segment            // got rows in this pack
+	columns   []wire.Field          // of the message at hand
 	out       []*Cut
 	checked   int64 // log time of the last look at the logged policies
 	lastLog   int64
@@ -156,7 +158,9 @@ func (b *Buffer) insert(m *Message) error {
 	if err != nil {
 		return err
 	}
-	c.views, err = fit(c.schema, in, c.views)
+	if b.columns, err = in.Columns(b.columns[:0]); err == nil {
+		c.views, err = fit(c.schema, in, b.columns, c.views)
+	}
 	if err != nil {
 		return b.reject(m, err.Error())
 	}

@@ -44,7 +44,6 @@ func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
 type batch struct {
 	pack    *Pack
 	inserts []wire.Insert
-	fields  []wire.Field
 }
 
 func (d *Decoder) record(b *batch, r *Record) error {

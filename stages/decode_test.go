@@ -1,6 +1,7 @@
 package stages_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -179,6 +180,8 @@ func TestAMessageWhoseCountsDisagreeIsBad(t *testing.T) {
 		"rows as blobs":               insert(func(m *msgpb.InsertRequest) { m.RowData = []*commonpb.Blob{{Value: []byte("row")}} }),
 		"a varint of eleven bytes":    append(insert(func(m *msgpb.InsertRequest) { m.RowIDs = nil }), eleven...),
 		"a row ID cut short":          append(insert(func(m *msgpb.InsertRequest) { m.RowIDs = m.RowIDs[:2] }), 11<<3|2, 1, 0x80),
+		"a text that is not UTF-8": bytes.Replace(insert(func(m *msgpb.InsertRequest) { (*text(m))[0] = "zzz" }),
+			[]byte("zzz"), []byte("z\xffz"), 1),
 		"two keys of three":           del(func(m *msgpb.DeleteRequest) { m.NumRows = 2 }),
 		"-1 keys":                     del(func(m *msgpb.DeleteRequest) { m.NumRows = -1 }),
 		"deletes without a timestamp": del(func(m *msgpb.DeleteRequest) { m.Timestamps = nil }),

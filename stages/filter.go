@@ -72,15 +72,19 @@ func (f *Filter) Step(ctx context.Context, p *Pack) ([]*Pack, error) {
 	if err := f.meet(ctx, p); err != nil {
 		return nil, err
 	}
-	kept := p.Messages[:0]
+	kept := 0
 	for i := range p.Messages {
 		m := &p.Messages[i]
-		if f.keep(m, &p.Counts) {
-			kept = append(kept, *m)
+		if !f.keep(m, &p.Counts) {
+			continue
 		}
+		if kept < i {
+			p.Messages[kept] = *m
+		}
+		kept++
 	}
-	clear(p.Messages[len(kept):])
-	p.Messages = kept
+	clear(p.Messages[kept:])
+	p.Messages = p.Messages[:kept]
 	return []*Pack{p}, nil
 }
 

@@ -39,7 +39,7 @@ const maxRows = 1 << 30
 // fit finds the column view of each schema field, in the schema's order, and
 // says why the message does not fit. A nil view stands for the system fields
 // and for a nullable field that the message leaves out.
-func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, error) {
+func fit(s *column.Schema, m *wire.Insert, fields []wire.Field, views []*wire.Field) ([]*wire.Field, error) {
 	if m.RowBased {
 		return nil, fmt.Errorf("row based inserts are not supported")
 	}
@@ -63,7 +63,7 @@ func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, 
 		if !f.Supported() {
 			return nil, fmt.Errorf("field %q (%d): type %s is not supported", f.Name, f.ID, f.Type)
 		}
-		v := find(m.Fields, f, i-2)
+		v := find(fields, f, i-2)
 		if v == nil && !f.Nullable && rows > 0 {
 			return nil, fmt.Errorf("field %q (%d) is missing", f.Name, f.ID)
 		}
@@ -75,8 +75,8 @@ func fit(s *column.Schema, m *wire.Insert, views []*wire.Field) ([]*wire.Field, 
 		}
 		views = append(views, v)
 	}
-	if used != len(m.Fields) {
-		return nil, fmt.Errorf("%d columns, of which the schema knows %d", len(m.Fields), used)
+	if used != len(fields) {
+		return nil, fmt.Errorf("%d columns, of which the schema knows %d", len(fields), used)
 	}
 	return views, nil
 }
@@ -152,6 +152,10 @@ func values(f *column.Field, v *wire.Field) (int, error) {
 			return 0, fmt.Errorf("%d bytes are no multiple of a value's %d", len(v.Data), f.Width())
 		}
 		return len(v.Data) / f.Width(), nil
+	case wire.Texts:
+		if !v.Strings.UTF8() {
+			return 0, fmt.Errorf("a text is not UTF-8")
+		}
 	}
 	return v.Strings.Len(), nil
 }

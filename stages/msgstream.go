@@ -19,19 +19,26 @@ func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message 
 	if len(r.Value) == 0 {
 		return Message{Bad: "empty: the record has no value"}
 	}
-	base, err := wire.ParseBase(r.Value)
-	if err != nil {
-		return bad(err)
-	}
-	kind := messageType(r.Headers, base)
-	switch kind {
-	case commonpb.MsgType_TimeTick:
-		d.tick(base.Timestamp)
-		return Message{}
+	switch messageType(r.Headers, wire.PeekType(r.Value)) {
 	case commonpb.MsgType_Insert:
 		return d.once(b, insert(b, r), at)
 	case commonpb.MsgType_Delete:
 		return d.once(b, remove(r), at)
+	}
+	return d.other(b, r)
+}
+
+// other reads what is not rows.
+func (d *Decoder) other(b *batch, r *Record) Message {
+	base, err := wire.ParseBase(r.Value)
+	if err != nil {
+		return bad(err)
+	}
+	kind := messageType(r.Headers, base.Type)
+	switch kind {
+	case commonpb.MsgType_TimeTick:
+		d.tick(base.Timestamp)
+		return Message{}
 	case commonpb.MsgType_CreateCollection, commonpb.MsgType_DropCollection,
 		commonpb.MsgType_CreatePartition, commonpb.MsgType_DropPartition:
 		event, err := ddl(kind, r.Value, base)
@@ -50,7 +57,7 @@ func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message 
 
 // messageType trusts the header of 2.4 and 2.5 where it names a type, else
 // the base, which every message has.
-func messageType(headers []wire.Header, base wire.Base) commonpb.MsgType {
+func messageType(headers []wire.Header, base int32) commonpb.MsgType {
 	for _, h := range headers {
 		if h.Key == "msg_type" {
 			if t, ok := commonpb.MsgType_value[string(h.Value)]; ok {
@@ -58,7 +65,7 @@ func messageType(headers []wire.Header, base wire.Base) commonpb.MsgType {
 			}
 		}
 	}
-	return commonpb.MsgType(base.Type)
+	return commonpb.MsgType(base)
 }
 
 func bad(err error) Message { return Message{Bad: err.Error()} }
@@ -73,8 +80,7 @@ func (d *Decoder) tick(ts uint64) {
 func insert(b *batch, r *Record) Message {
 	b.inserts = append(b.inserts, wire.Insert{})
 	m := &b.inserts[len(b.inserts)-1]
-	fields, err := m.Parse(r.Value, b.fields)
-	b.fields = fields
+	err := m.Parse(r.Value)
 	if err == nil && (m.Collection <= 0 || m.Partition <= 0 || m.Segment < 0) {
 		err = fmt.Errorf("insert into collection %d, partition %d, segment %d: an ID is negative or missing", m.Collection, m.Partition, m.Segment)
 	}

@@ -98,6 +98,9 @@ func fitDelete(key column.Field, m *wire.Delete) error {
 	if n := m.StrKeys.Len(); n != rows {
 		return fmt.Errorf("%d string keys for %d rows", n, rows)
 	}
+	if !m.StrKeys.UTF8() {
+		return fmt.Errorf("a key is not UTF-8")
+	}
 	return nil
 }
 

@@ -105,10 +105,12 @@ func (d *differences) insert(got *wire.Insert, want *msgpb.InsertRequest) {
 	d.check(got.RowBased == (len(want.GetRowData()) > 0), "row based: %t", got.RowBased)
 	d.check(slices.Equal(varints[int64](got.RowIDs), want.GetRowIDs()), "row IDs")
 	d.times(got.Timestamps, got.MinTS, got.MaxTS, want.GetTimestamps())
-	d.number("columns", int64(len(got.Fields)), int64(len(want.GetFieldsData())))
+	columns, err := got.Columns(nil)
+	d.check(err == nil, "columns: %v", err)
+	d.number("columns", int64(len(columns)), int64(len(want.GetFieldsData())))
 	for i, f := range want.GetFieldsData() {
-		if i < len(got.Fields) {
-			d.field(&got.Fields[i], f)
+		if i < len(columns) {
+			d.field(&columns[i], f)
 		}
 	}
 }

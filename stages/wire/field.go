@@ -1,6 +1,10 @@
 package wire
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Kind is the arm of FieldData's oneofs that holds the values, which decides
 // how they travel.
@@ -187,6 +191,17 @@ func newStrings(body []byte) (Strings, error) {
 
 // Len is the number of strings.
 func (s Strings) Len() int { return s.count }
+
+// UTF8 says whether all of them are, as protobuf's strings and Milvus' texts
+// have to be.
+func (s Strings) UTF8() bool {
+	for v := range s.All {
+		if !utf8.Valid(v) {
+			return false
+		}
+	}
+	return true
+}
 
 // All yields the strings as views.
 func (s Strings) All(yield func([]byte) bool) {

@@ -19,24 +19,25 @@ type Insert struct {
 	RowBased       bool   // rows as blobs, of very old clients
 	Timestamps     []byte // packed varints, hybrid
 	RowIDs         []byte // packed varints
-	Fields         []Field
 	MinTS, MaxTS   uint64 // of Timestamps; 0 if there is none
-	Stamped        bool   // every row's timestamp is MaxTS, not what Timestamps says
+	value          []byte
+	Stamped        bool // every row's timestamp is MaxTS, not what Timestamps says
 }
 
 // Stamp gives all rows one timestamp: in a WAL those of the body are
 // placeholders.
 func (m *Insert) Stamp(ts uint64) { m.Stamped, m.MinTS, m.MaxTS = true, ts, ts }
 
-// Parse walks an InsertRequest. The fields are appended to arena, of which
-// m.Fields becomes a part; the grown arena is returned.
-func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
+// Parse walks an InsertRequest. Its columns are left for Columns: most that
+// can be asked of a message does not need them, and a row that is persisted
+// already is dropped unread.
+func (m *Insert) Parse(value []byte) error {
+	m.value = value
 	var timestamps, rowIDs packed
-	from := len(arena)
 	for b := value; len(b) > 0; {
 		num, v, n, err := next(b)
 		if err != nil {
-			return arena, err
+			return err
 		}
 		b = b[n:]
 		switch num {
@@ -60,20 +61,37 @@ func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
 			rowIDs.add(v, protowire.VarintType)
 		case 12:
 			m.RowBased = m.RowBased || v.typ == protowire.BytesType
-		case 13:
-			arena, err = appendField(arena, from, v)
 		case 14:
 			v.uint64(&m.Rows)
 		}
 		if err != nil {
-			return arena, err
+			return err
 		}
 	}
 	m.Timestamps, m.RowIDs = timestamps.data, rowIDs.data
-	m.Fields = arena[from:len(arena):len(arena)]
 	var err error
 	m.MinTS, m.MaxTS, err = bounds(m.Timestamps)
-	return arena, err
+	return err
+}
+
+// Columns appends the message's columns to those given, which may be the
+// last message's cut to no length.
+func (m *Insert) Columns(columns []Field) ([]Field, error) {
+	from := len(columns)
+	for b := m.value; len(b) > 0; {
+		num, v, n, err := next(b)
+		if err != nil {
+			return columns, err
+		}
+		b = b[n:]
+		if num != 13 {
+			continue
+		}
+		if columns, err = appendField(columns, from, v); err != nil {
+			return columns, err
+		}
+	}
+	return columns, nil
 }
 
 // maxColumns bounds what a record can make us allocate: a column takes many
@@ -81,15 +99,15 @@ func (m *Insert) Parse(value []byte, arena []Field) ([]Field, error) {
 const maxColumns = 4096
 
 // appendField reads one column of the message whose columns begin at from.
-func appendField(arena []Field, from int, v field) ([]Field, error) {
+func appendField(columns []Field, from int, v field) ([]Field, error) {
 	if v.typ != protowire.BytesType {
-		return arena, nil
+		return columns, nil
 	}
-	if len(arena)-from == maxColumns {
-		return arena, fmt.Errorf("%w: more than %d columns", ErrMalformed, maxColumns)
+	if len(columns)-from == maxColumns {
+		return columns, fmt.Errorf("%w: more than %d columns", ErrMalformed, maxColumns)
 	}
-	arena = append(arena, Field{})
-	return arena, arena[len(arena)-1].parse(v.bytes)
+	columns = append(columns, Field{})
+	return columns, columns[len(columns)-1].parse(v.bytes)
 }
 
 // bounds returns the smallest and the greatest of packed varints.

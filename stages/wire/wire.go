@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -41,6 +42,20 @@ func ParseBase(value []byte) (Base, error) {
 		}
 	}
 	return base, nil
+}
+
+// PeekType is the message type that the first field says, which is the base
+// in every message that a Milvus writes; 0 if it says none.
+func PeekType(value []byte) int32 {
+	num, v, _, err := next(value)
+	if err != nil || num != 1 {
+		return 0
+	}
+	var base Base
+	if base.merge(v) != nil {
+		return 0
+	}
+	return base.Type
 }
 
 // merge reads a base, or one more piece of it.
@@ -96,8 +111,27 @@ func (v field) text(dst *[]byte) {
 	}
 }
 
-// next decodes one field and says how many bytes it took.
+// next decodes one field and says how many bytes it took. Nearly all of them
+// have a tag of one byte and a well-formed number or length behind it.
 func next(b []byte) (protowire.Number, field, int, error) {
+	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 {
+		num, v, n := protowire.Number(b[0]>>3), uint64(b[1]), 1
+		if v >= 0x80 {
+			v, n = binary.Uvarint(b[1:])
+		}
+		switch rest := len(b) - 1 - n; {
+		case n <= 0:
+		case b[0]&7 == byte(protowire.VarintType):
+			return num, field{typ: protowire.VarintType, num: v}, 1 + n, nil
+		case b[0]&7 == byte(protowire.BytesType) && v <= uint64(rest):
+			return num, field{typ: protowire.BytesType, bytes: b[1+n : 1+n+int(v)]}, 1 + n + int(v), nil
+		}
+	}
+	return nextOfAny(b)
+}
+
+// nextOfAny decodes fields of every kind, and says what is wrong with one.
+func nextOfAny(b []byte) (protowire.Number, field, int, error) {
 	num, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
 		return 0, field{}, 0, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))
