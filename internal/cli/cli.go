@@ -44,6 +44,7 @@ type commands struct {
 
 	Inspect InspectCommand `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
 	Binlog  BinlogCommand  `cmd:"" help:"Print a binlog, from a file or from the bucket."`
+	Export  ExportCommand  `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
 }
 
 // Main parses the command line and runs the command. It has told the user

@@ -22,6 +22,8 @@ type InspectCommand struct {
 	VChannel []string `name:"vchannel" help:"Only these vchannels, named <topic>-<partition>." placeholder:"NAME" group:"Inspect"`
 	Objects  bool     `help:"Print the key of every object that belongs to the archive, one a line: what a copy needs. Copy the documents (checkpoints/) before you list." group:"Inspect"`
 	JSON     bool     `name:"json" help:"Print JSON." group:"Inspect"`
+	Format   string   `help:"flowgraph, or milvus for one datapb.VchannelInfo in protobuf's JSON for each collection of --vchannel." enum:"flowgraph,milvus" default:"flowgraph" placeholder:"FORMAT" group:"Inspect"`
+	Binary   bool     `help:"With --format milvus: the messages in binary; if there are several, each behind its length as a varint." group:"Inspect"`
 }
 
 // Run prints. It goes on behind what cannot be read and fails in the end.
@@ -39,6 +41,9 @@ func (c *InspectCommand) Run(p *Process, log zerolog.Logger) error {
 		if a.VChannel(name) == nil {
 			return fmt.Errorf("there is no vchannel %s in %s%s", name, bucket.Name(), suggestion(name, vchannelNames(a)))
 		}
+	}
+	if c.Format == "milvus" {
+		return c.milvus(p.Stop, a, p)
 	}
 	if c.Objects {
 		return c.objects(p.Stop, a, p.Stdout)

@@ -15,10 +15,11 @@ type progress struct {
 	begun    time.Time
 	next     time.Time // no sooner is anything told
 	drawn    bool
+	what     string // is counted
 }
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, terminal: isTerminal(w), begun: time.Now()}
+	p := &progress{w: w, terminal: isTerminal(w), begun: time.Now(), what: "records"}
 	p.next = p.begun.Add(p.every())
 	return p
 }
@@ -30,7 +31,7 @@ func (p *progress) every() time.Duration {
 	return 10 * time.Second
 }
 
-// at tells that done of total records are through.
+// at tells that done of total are through.
 func (p *progress) at(done, total int64) {
 	now := time.Now()
 	if now.Before(p.next) {
@@ -48,12 +49,12 @@ func (p *progress) text(done, total int64, took time.Duration) string {
 	}
 	rate := float64(done) / max(took.Seconds(), 1e-9)
 	if !p.terminal {
-		return fmt.Sprintf("%d of %d records, %.0f a second\n", done, total, rate)
+		return fmt.Sprintf("%d of %d %s, %.0f a second\n", done, total, p.what, rate)
 	}
 	const width = 30
 	full := int(share * width)
-	return fmt.Sprintf("\r[%s%s] %3.0f %%  %d of %d records, %.0f a second \x1b[K",
-		strings.Repeat("#", full), strings.Repeat(".", width-full), share*100, done, total, rate)
+	return fmt.Sprintf("\r[%s%s] %3.0f %%  %d of %d %s, %.0f a second \x1b[K",
+		strings.Repeat("#", full), strings.Repeat(".", width-full), share*100, done, total, p.what, rate)
 }
 
 // end takes the bar away, so that what follows stands on a clean line.

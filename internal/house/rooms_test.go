@@ -17,26 +17,28 @@ const module = "flowgraph"
 var rooms = map[string][]string{
 	"": {"internal/cli"},
 	"internal/cli": {
-		"flows", "internal/archive", "internal/demo", "internal/devstack", "internal/recording", "internal/web",
+		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/recording", "internal/web",
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
-	"internal/demo":       {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
-	"internal/web":        {"flows"},
-	"internal/archive":    {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
-	"internal/recording":  {"checkpoints"},
-	"internal/membucket":  {"checkpoints"}, // for tests, as are house, proctest and traffic
-	"internal/devstack":   {},
-	"internal/house":      {},
-	"internal/proctest":   {},
-	"internal/traffic":    {"internal/recording"},
-	"flows":               {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
-	"sinks":               {"sinks/binlog", "stages", "stages/column", "checkpoints"},
-	"sinks/binlog":        {"stages/column"},
-	"stages":              {"stages/wire", "stages/column", "checkpoints"},
-	"stages/wire":         {"stages/column"},
-	"stages/column":       {},
-	"checkpoints":         {},
-	"testdata/recordings": {},
+	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
+	"internal/web":         {"flows"},
+	"internal/archive":     {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
+	"internal/channelinfo": {"internal/archive", "checkpoints"},
+	"internal/export":      {"internal/archive", "stages/column"},
+	"internal/recording":   {"checkpoints"},
+	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
+	"internal/devstack":    {},
+	"internal/house":       {},
+	"internal/proctest":    {},
+	"internal/traffic":     {"internal/recording"},
+	"flows":                {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
+	"sinks":                {"sinks/binlog", "stages", "stages/column", "checkpoints"},
+	"sinks/binlog":         {"stages/column"},
+	"stages":               {"stages/wire", "stages/column", "checkpoints"},
+	"stages/wire":          {"stages/column"},
+	"stages/column":        {},
+	"checkpoints":          {},
+	"testdata/recordings":  {},
 }
 
 // outside says which packages may import what of others; what is not named
@@ -52,7 +54,7 @@ var outside = map[string][]string{
 	"github.com/alecthomas/kong":            {"internal/cli"},
 	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/web", "flows", "sinks"},
 	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
-	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
+	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/export", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
 	"github.com/compose-spec/compose-go":    {},
 }
 

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/rs/zerolog"
+
+	"flowgraph/internal/archive"
+	"flowgraph/internal/export"
+	"flowgraph/sinks"
+)
+
+// ExportCommand writes the live rows of a collection as Parquet.
+type ExportCommand struct {
+	Collection string   `arg:"" help:"Name of the collection, or its ID: a name may have been given again."`
+	Out        string   `help:"Folder in which <collection>/<partition>.parquet is made; all of it appears when it is whole." required:"" placeholder:"DIR" group:"Export"`
+	Until      Moment   `help:"As of this moment: a time (RFC 3339; UTC where it names no zone) or a hybrid timestamp. Default: what the archive is complete up to." placeholder:"TIME" group:"Export"`
+	Partition  []string `help:"Only these partitions, by name or ID." placeholder:"NAME" group:"Export"`
+	Unique     bool     `help:"Of several live rows of one key in a partition only the one with the smallest timestamp, as a query of Milvus answers." group:"Export"`
+	System     bool     `name:"with-system-columns" help:"Write RowID and Timestamp (the hybrid one) too." group:"Export"`
+	Replace    bool     `help:"Replace the collection's folder if it is there." group:"Export"`
+	S3Flags
+}
+
+// Run exports and prints what was written.
+func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	if err != nil {
+		return usageError{err}
+	}
+	defer bucket.Close()
+	a, err := archive.Open(p.Stop, bucket)
+	if err != nil {
+		return err
+	}
+	live, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: uint64(c.Until), Unique: c.Unique})
+	if errors.Is(err, archive.ErrNoCollection) {
+		return fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
+	}
+	if err != nil {
+		return err
+	}
+	told := newProgress(p.Stderr)
+	told.what = "rows"
+	result, err := export.Write(p.Stop, live, export.Options{
+		Dir: c.Out, Replace: c.Replace, SystemColumns: c.System, Progress: told.at,
+	})
+	told.end()
+	if errors.Is(err, export.ErrExists) {
+		return fmt.Errorf("%w (--replace)", err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(beyond(p.Stderr, live), exportTable(p.Stdout, live, result))
+}
+
+// others are the names that are not the one given: to suggest that is no help.
+func others(names []string, given string) []string {
+	var out []string
+	for _, n := range names {
+		if n != given {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// beyond warns of a moment for which the archive is not whole yet.
+func beyond(w io.Writer, l *archive.Live) error {
+	if l.Until <= l.Complete {
+		return nil
+	}
+	text := "no time tick was read yet: rows and deletes may be missing"
+	if l.Complete > 0 {
+		text = fmt.Sprintf("the archive is complete only up to %s (timestamp %d): behind it rows and deletes may be missing", hybrid(l.Complete), l.Complete)
+	}
+	_, err := fmt.Fprintf(w, "warning: %s\n", text)
+	return err
+}
+
+func exportTable(w io.Writer, l *archive.Live, r *export.Result) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	asOf := "everything that is there"
+	if l.Until <= uint64(1)<<63 {
+		asOf = fmt.Sprintf("%s (timestamp %d)", hybrid(l.Until), l.Until)
+	}
+	fmt.Fprintf(out, "collection\t%s (%d)\nas of\t%s\ncomplete up to\t%s\n", cmp.Or(l.Name, "-"), l.Collection, asOf, hybrid(l.Complete))
+	out.Flush() // the columns of what follows are others
+	fmt.Fprintln(out, "\nPARTITION\tROWS\tBYTES\tFILE")
+	var rows, bytes int64
+	for _, f := range r.Files {
+		fmt.Fprintf(out, "%s\t%d\t%s\t%s\n", cmp.Or(f.Name, fmt.Sprint(f.Partition)), f.Rows, approximate(f.Bytes), f.Path)
+		rows, bytes = rows+f.Rows, bytes+f.Bytes
+	}
+	if len(r.Files) != 1 {
+		fmt.Fprintf(out, "%d partitions\t%d\t%s\t%s\n", len(r.Files), rows, approximate(bytes), r.Dir)
+	}
+	return out.Flush()
+}
