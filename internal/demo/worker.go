@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,7 +46,7 @@ func (s *show) startWorker(ctx context.Context, name string) (*worker, error) {
 		}
 	}
 	if err := w.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), file.Close())
 	}
 	go func() {
 		defer close(w.done)
