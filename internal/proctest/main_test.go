@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	flag.StringVar(&options.stack, "stack", "embedded", "what the workers work on: embedded or real")
-	flag.IntVar(&options.kills, "kills", 25, "how often workers are killed: three quarters in a group, the rest without one")
+	flag.IntVar(&options.kills, "kills", 25, "how often the worker is killed; other tests are repeated in proportion")
 	flag.Uint64Var(&options.seed, "seed", uint64(time.Now().UnixNano()), "of the traffic and of the moments of the kills")
 	flag.BoolVar(&options.race, "race-worker", false, "build the worker with the race detector")
 	flag.Parse()

@@ -102,7 +102,7 @@ func TestStopInTheMiddleLosesOrDoublesRows(t *testing.T) {
 	w := newWorld(t)
 	writer := w.writing(w.generated(map[string]int32{"traffic": 3}), 200)
 	args := append(quick(), "--topics=traffic", "--instance-id=stopped")
-	for range 4 {
+	for range 1 + rounds() {
 		p := w.worker("stopped", args...)
 		w.shared(p)
 		writer.written(50)

@@ -280,6 +280,10 @@ func (w *world) generated(topics map[string]int32) traffic.Config {
 	cfg := traffic.Default(options.seed, 0)
 	// So many segments, and so much time in the log, that some are sealed.
 	cfg.SegmentRows, cfg.Pace = 300, 20*time.Millisecond
+	// So few ticks, and so many repeats, that some repeats lie on the other
+	// side of a kill.
+	cfg.Mix.Tick, cfg.Mix.Repeat = 60, 80
+	cfg.Mix.DropPartition = 3
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
 		for id := range topics[topic] {
 			cfg.Logs = append(cfg.Logs, traffic.Log{Topic: topic, Partition: id})

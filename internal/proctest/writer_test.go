@@ -45,7 +45,7 @@ func (w *world) writing(cfg traffic.Config, rate float64, recordings ...string) 
 	o.work.Go(func() {
 		for _, path := range recordings {
 			_, err := recording.Replay(ctx, stop, path, recording.ReplayOptions{
-				Append: true, Rate: 4 * rate, Client: []kgo.Opt{kgo.SeedBrokers(w.broker())},
+				Append: true, Rate: recordedRate(), Client: []kgo.Opt{kgo.SeedBrokers(w.broker())},
 			})
 			if err != nil {
 				if !errors.Is(err, recording.ErrStopped) {
@@ -89,3 +89,7 @@ func recorded(names ...string) []string {
 	}
 	return paths
 }
+
+// recordedRate spreads the eleven thousand records of all recordings over the
+// kills.
+func recordedRate() float64 { return 11_000 / float64(max(10, options.kills)) }
