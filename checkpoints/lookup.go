@@ -3,6 +3,8 @@ package checkpoints
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -69,7 +71,12 @@ func parallel(ctx context.Context, limit, n int, do func(context.Context, int) e
 			break
 		}
 		wg.Go(func() {
-			defer func() { <-turns }()
+			defer func() {
+				if p := recover(); p != nil { // the caller's error, not the process' end
+					cancel(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+				}
+				<-turns
+			}()
 			if err := do(ctx, i); err != nil {
 				cancel(err)
 			}

@@ -27,6 +27,7 @@ func (b *Budget) Over() int64 { return b.used.Load() - b.limit }
 type Account struct {
 	budget                      *Budget
 	fetched, buffered, flushing atomic.Int64
+	open                        atomic.Int64 // of transactions that only reading on can end
 }
 
 func (a *Account) add(part *atomic.Int64, bytes int64) {
@@ -44,4 +45,5 @@ func (a *Account) close() {
 	a.set(&a.fetched, 0)
 	a.set(&a.buffered, 0)
 	a.set(&a.flushing, 0)
+	a.set(&a.open, 0)
 }

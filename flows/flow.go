@@ -159,7 +159,8 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 		for _, c := range cuts {
 			a.add(&a.flushing, c.Bytes)
 		}
-		a.set(&a.buffered, b.Held()+p.Open)
+		a.set(&a.buffered, b.Held())
+		a.set(&a.open, p.Open)
 		a.add(&a.fetched, -p.Bytes)
 		if p.Free > 0 {
 			m.freed()

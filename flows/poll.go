@@ -144,8 +144,10 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 	if f.LastStableOffset > 0 {
 		a.status.logEnd.Store(f.LastStableOffset)
 	}
-	if len(f.Records) > 0 {
-		i.mailbox.Put(batch(f.Records, now))
+	for records := f.Records; len(records) > 0; {
+		var raw *stages.Raw
+		raw, records = batch(records, now)
+		i.mailbox.Put(raw)
 	}
 }
 
@@ -167,9 +169,18 @@ func fetchError(a *assignment, id string, f *kgo.FetchPartition) error {
 // recordOverhead is what a record costs beside its bytes.
 const recordOverhead = 200
 
-func batch(records []*kgo.Record, now time.Time) *stages.Raw {
-	raw := &stages.Raw{Records: make([]stages.Record, len(records)), Now: now.UnixMilli()}
-	for i, r := range records {
+// batchBytes keeps batches of small records so small that what the stages
+// make of one is still in the processor's cache when the next stage reads it.
+const batchBytes = 512 << 10
+
+// batch takes the first records of a fetch, one at least, and returns the rest.
+func batch(records []*kgo.Record, now time.Time) (*stages.Raw, []*kgo.Record) {
+	n := 0
+	for bytes := 0; n < len(records) && bytes < batchBytes; n++ {
+		bytes += len(records[n].Value) + recordOverhead
+	}
+	raw := &stages.Raw{Records: make([]stages.Record, n), Now: now.UnixMilli()}
+	for i, r := range records[:n] {
 		raw.Records[i] = stages.Record{
 			Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Time: r.Timestamp.UnixMilli(),
 			Control: r.Attrs.IsControl(), Key: r.Key, Value: r.Value,
@@ -185,5 +196,5 @@ func batch(records []*kgo.Record, now time.Time) *stages.Raw {
 		}
 		raw.Records[i].Headers = headers
 	}
-	return raw
+	return raw, records[n:]
 }

@@ -26,7 +26,15 @@ func (w *Worker) admits() bool {
 	}
 	w.mu.Unlock()
 	w.relieve(flows)
-	if w.shared.Budget.Over() > 0 {
+	// Open transactions are counted, but not waited for: their commits are
+	// still to be read.
+	var open int64
+	for _, a := range flows {
+		if i := a.installed.Load(); i != nil {
+			open += i.mailbox.account.open.Load()
+		}
+	}
+	if w.shared.Budget.Over() > open {
 		return false
 	}
 	high := max(mailboxMin, w.shared.Budget.Limit()/8)
@@ -77,7 +85,7 @@ func (w *Worker) relieve(flows []*assignment) {
 		}
 		account := i.mailbox.account
 		h := holder{i.mailbox, account.buffered.Load()}
-		stay += h.buffered + account.fetched.Load()
+		stay += h.buffered + account.fetched.Load() + account.open.Load()
 		if h.buffered > 0 {
 			holders = append(holders, h)
 		}

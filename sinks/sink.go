@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -138,7 +139,7 @@ func (s *Sink) store(cut *stages.Cut) {
 	started := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			s.cfg.Fail(fmt.Errorf("sink: panic: %v", p))
+			s.cfg.Fail(fmt.Errorf("sink: panic: %v\n%s", p, debug.Stack()))
 		}
 		report.Took = time.Since(started)
 		s.cfg.Done(report)
@@ -171,14 +172,7 @@ func (s *Sink) flush(cut *stages.Cut) (objects int, bytes int64, err error) {
 			break
 		}
 		objects, bytes = objects+1, bytes+file.Size
-		group.Go(func() error {
-			o := checkpoints.Object{Parts: file.Parts, CRC32C: &file.CRC32C, Meta: s.cfg.Meta}
-			if _, err := s.shared.Bucket.Put(ctx, file.key, o, checkpoints.Condition{}); err != nil {
-				return fmt.Errorf("put %s: %w", file.key, err)
-			}
-			file.Free()
-			return nil
-		})
+		group.Go(func() error { return s.put(ctx, file) })
 		if ctx.Err() != nil {
 			break
 		}
@@ -188,6 +182,21 @@ func (s *Sink) flush(cut *stages.Cut) (objects int, bytes int64, err error) {
 		err = context.Cause(s.ctx)
 	}
 	return objects, bytes, err
+}
+
+// put uploads one file. A panic is the flow's error, as in a stage.
+func (s *Sink) put(ctx context.Context, file namedFile) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("put %s: panic: %v\n%s", file.key, p, debug.Stack())
+		}
+	}()
+	o := checkpoints.Object{Parts: file.Parts, CRC32C: &file.CRC32C, Meta: s.cfg.Meta}
+	if _, err := s.shared.Bucket.Put(ctx, file.key, o, checkpoints.Condition{}); err != nil {
+		return fmt.Errorf("put %s: %w", file.key, err)
+	}
+	file.Free()
+	return nil
 }
 
 type namedFile struct {
