@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
 	"internal/devstack":    {},
 	"internal/house":       {},
+	"internal/explore":     {},
 	"internal/proctest":    {},
 	"internal/traffic":     {"internal/recording"},
 	"flows":                {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
