@@ -50,6 +50,9 @@ func claimOnce(ctx context.Context, b Bucket, v VChannel, begin int64, edit func
 	if err != nil {
 		return nil, err
 	}
+	if etag != "" {
+		d.noteReadFrom()
+	}
 	if err := edit(d); err != nil {
 		return nil, err
 	}

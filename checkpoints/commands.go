@@ -3,12 +3,14 @@ package checkpoints
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Rewind claims the vchannel and moves its positions back to one that a
 // document held or to the log's beginning; the flow that owned it is fenced.
-// Nothing doubles, since Ends, AutoEnds and manifests stay. An offset between
-// such positions may lie inside a transaction: the caller answers for it.
+// Nothing doubles, since Ends, AutoEnds and manifests stay. A repeat of a
+// message from before an offset between such positions would be taken for the
+// first: the caller answers for it, see Held.
 func Rewind(ctx context.Context, b Bucket, v VChannel, to Position) (*Document, error) {
 	_, d, err := claim(ctx, b, v, to.Offset, func(d *Document) error {
 		if err := sameLog(d, v); err != nil {
@@ -86,7 +88,7 @@ func settleAll(ctx context.Context, b Bucket, d *Document, meta map[string]strin
 // nothing about it: AutoEnds would drop its rows unread, and a drop is of the
 // old log too. Names and schemas of what lives on are kept.
 func (d *Document) beginLog(topicID string, begin int64) {
-	d.TopicID = topicID
+	d.TopicID, d.Earlier = topicID, nil
 	d.Segments, d.Events = map[int64]*Segment{}, nil
 	d.ReadFrom = Position{Offset: begin, LeaderEpoch: -1}
 	d.Seek = d.ReadFrom
@@ -103,4 +105,30 @@ func (d *Document) beginLog(topicID string, begin int64) {
 		}
 		d.Collections[id] = &c
 	}
+}
+
+// earlier is how many read_froms a document keeps.
+const earlier = 16
+
+// noteReadFrom keeps the position from which the document is about to be
+// read, unless it is there.
+func (d *Document) noteReadFrom() {
+	if _, held := d.Held(d.ReadFrom.Offset); held {
+		return
+	}
+	d.Earlier = append(d.Earlier, d.ReadFrom)
+	slices.SortFunc(d.Earlier, Position.Compare)
+	if n := len(d.Earlier) - earlier; n > 0 {
+		d.Earlier = d.Earlier[n:]
+	}
+}
+
+// Held is the position at this offset that documents held as read_from.
+func (d *Document) Held(offset int64) (Position, bool) {
+	for _, p := range d.Earlier {
+		if p.Offset == offset {
+			return p, true
+		}
+	}
+	return Position{}, false
 }

@@ -21,6 +21,9 @@ type Document struct {
 	// identity not persisted, else the end of the last pack handled.
 	ReadFrom Position `json:"read_from"`
 	Seek     Position `json:"seek_position"`
+	// Earlier are read_froms that documents of this log held when they were
+	// claimed, oldest first: where a rewind may go.
+	Earlier []Position `json:"earlier,omitempty"`
 
 	Collections map[int64]*Collection `json:"collections"`
 	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest

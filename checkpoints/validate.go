@@ -26,6 +26,11 @@ func (d *Document) check() error {
 	if err := d.Seek.check(); err != nil {
 		return fmt.Errorf("seek_position: %w", err)
 	}
+	for _, p := range d.Earlier {
+		if err := p.check(); err != nil {
+			return fmt.Errorf("an earlier read_from: %w", err)
+		}
+	}
 	if d.ReadFrom.Offset > d.Seek.Offset {
 		return fmt.Errorf("read_from %d is above seek position %d: %w", d.ReadFrom.Offset, d.Seek.Offset, ErrInvalid)
 	}

@@ -25,36 +25,51 @@ type CheckOptions struct {
 // that the store did not answer; what is wrong with its content is in the
 // report.
 func Check(ctx context.Context, b checkpoints.Bucket, want *Expected, o CheckOptions) (*Report, error) {
-	if o.MaxProblems == 0 {
-		o.MaxProblems = 20
-	}
 	a, err := Open(ctx, b)
 	if err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	c := &check{
-		archive: a, want: want, found: want.rows.newFound(), digest: newDigester(), partial: o.Partial,
+	c := newCheck(a, want, o)
+	if c.items, err = newSpool(itemSize, ""); err != nil {
+		return nil, err
+	}
+	if err := c.run(ctx, c.logs, c.quarantine, c.segments, c.match, c.rerouted, c.ddl, c.listings, c.atRest); err != nil {
+		return nil, err
+	}
+	return c.report, nil
+}
+
+func newCheck(a *Archive, want *Expected, o CheckOptions) *check {
+	if o.MaxProblems == 0 {
+		o.MaxProblems = 20
+	}
+	return &check{
+		archive: a, want: want, digest: newDigester(), partial: o.Partial, fresh: map[string]*checkpoints.Document{},
 		refs: map[checkpoints.SegmentRef]*references{}, autos: map[auto]int64{}, late: map[late]int64{},
 		report: &Report{VChannels: len(a.vchannels), Repeated: want.Repeated, Excluded: want.Excluded, limit: o.MaxProblems},
 	}
-	for _, step := range []func(context.Context) error{
-		c.logs, c.quarantine, c.segments, c.rerouted, c.missing, c.ddl, c.listings, c.atRest,
-	} {
+}
+
+func (c *check) run(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("check: %w", err)
+			return fmt.Errorf("check: %w", err)
 		}
 	}
-	return c.report, nil
+	return nil
 }
 
 // check is one check under way.
 type check struct {
 	archive *Archive
 	want    *Expected
-	found   *found
+	items   *spool          // what is stored
+	checks  []*segmentCheck // by the number that items have
 	report  *Report
 	digest  digester
 	partial bool
+	read    func()                           // called after each flush; may be nil
+	fresh   map[string]*checkpoints.Document // as they were read later, by vchannel
 	refs    map[checkpoints.SegmentRef]*references
 	autos   map[auto]int64 // largest End of the auto segments met
 	late    map[late]int64 // rerouted rows

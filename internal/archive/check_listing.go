@@ -33,7 +33,7 @@ func (c *check) listed(ctx context.Context, info checkpoints.Info) error {
 		if chunk == "" { // all manifests were read
 			return nil
 		}
-		if ref := c.refs[r]; ref != nil && ref.chunks[info.Key] {
+		if ref := c.refs[r]; ref != nil && (ref.damaged || ref.chunks[info.Key]) {
 			return nil
 		}
 		return c.unreferenced(ctx, info, chunk)
@@ -44,7 +44,7 @@ func (c *check) listed(ctx context.Context, info checkpoints.Info) error {
 		return nil
 	}
 	ref := c.refs[r]
-	if ref != nil && info.Key == ref.compound {
+	if ref != nil && (ref.damaged || info.Key == ref.compound) {
 		return nil // also of one that has no manifest yet
 	}
 	if ref == nil || !ref.logs[log] || !ref.has(info.Key, field) {
@@ -99,13 +99,29 @@ func (c *check) unreferenced(ctx context.Context, info checkpoints.Info, log str
 	vchannel := stat.Meta[checkpoints.MetaVChannel]
 	epoch, _ := strconv.ParseInt(stat.Meta[checkpoints.MetaEpoch], 10, 64)
 	doc := c.archive.doc(vchannel)
+	if c.partial && doc != nil && epoch > doc.Epoch {
+		// Claimed again since its document was read.
+		_, err := c.moved(ctx, vchannel, func(d *checkpoints.Document) bool {
+			if d.Epoch >= epoch {
+				doc = d
+			}
+			return d.Epoch >= epoch
+		})
+		if err != nil {
+			return err
+		}
+	}
 	switch {
+	case doc != nil && c.partial && log == checkpoints.CompoundStats && epoch >= c.archive.doc(vchannel).Epoch && epoch <= doc.Epoch:
+		c.report.UnderWay++ // of a segment that was sealed since the documents were read
 	case doc == nil || epoch <= 0 || epochOf(log) != epoch:
 		c.problem("%s is referred to by nothing, and its metadata (vchannel %q, epoch %d) do not tell why it is there", info.Key, vchannel, epoch)
 	case epoch > doc.Epoch:
 		c.problem("%s is of epoch %d, the document of %s of epoch %d", info.Key, epoch, vchannel, doc.Epoch)
 	case epoch == doc.Epoch && !c.partial:
 		c.problem("%s is referred to by nothing, although its epoch %d is the last of %s", info.Key, epoch, vchannel)
+	case epoch >= c.archive.doc(vchannel).Epoch:
+		c.report.UnderWay++
 	default:
 		c.report.Unreferenced++
 		c.report.UnreferencedBytes += info.Size

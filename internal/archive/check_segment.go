@@ -22,6 +22,7 @@ type references struct {
 	fields   []int64
 	pkField  int64
 	compound string // key; "" while the segment may get another flush
+	damaged  bool   // it is not known what it refers to
 	logs     map[string]bool
 	chunks   map[string]bool // keys
 }
@@ -33,6 +34,9 @@ type segmentCheck struct {
 	place    int32 // -1: nothing was expected there
 	first    int64 // smallest identity found
 	lastID   int64 // of the last delete
+	old      bool  // of an earlier log of the topic: its objects are read, its rows cannot be compared
+	number   int32 // of items
+	stored   int64 // items kept
 	unknowns bool  // a row's identity is unknown, or the row itself
 	compound []binlog.KeyStats
 	flushed  int // flushes checked
@@ -58,14 +62,23 @@ func (c *check) segment(ctx context.Context, seg *Segment) error {
 	logs, chunks, err := c.archive.Logs(ctx, seg)
 	c.refer(seg, logs, chunks)
 	if err != nil {
+		c.refs[seg.ref()].damaged = true
+		return err
+	}
+	if err := c.owned(ctx, seg); err != nil {
 		return err
 	}
 	l := c.want.logs[seg.VChannel]
-	if doc := c.archive.doc(seg.VChannel); l == nil || doc != nil && doc.TopicID != seg.TopicID {
-		c.report.OtherLogs++
+	if l == nil {
+		c.report.Others++
 		return nil
 	}
-	s := &segmentCheck{check: c, seg: seg, place: -1, first: math.MaxInt64}
+	if doc := c.archive.doc(seg.VChannel); doc != nil && doc.TopicID != seg.TopicID {
+		c.report.OtherLogs++
+		return (&segmentCheck{check: c, seg: seg, place: -1, old: true}).flushes(ctx, logs)
+	}
+	s := &segmentCheck{check: c, seg: seg, place: -1, first: math.MaxInt64, number: int32(len(c.checks))}
+	c.checks = append(c.checks, s)
 	if i, ok := c.want.index[placeOf{l, seg.Collection, seg.Partition}]; ok {
 		s.place = i
 		if seg.Auto {
@@ -85,6 +98,11 @@ func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) erro
 		s.flushed++
 		if err == nil {
 			s.flush(f)
+		}
+		if s.read != nil {
+			s.read()
+		}
+		if err == nil {
 			continue
 		}
 		s.unknowns = true
@@ -92,8 +110,21 @@ func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) erro
 			return err
 		}
 	}
-	s.position()
-	return nil
+	s.compound = nil // what is left of a check is small
+	return s.items.err
+}
+
+// owned wants a manifest's vchannel to have a document, or to have lost it,
+// which is told elsewhere.
+func (c *check) owned(ctx context.Context, seg *Segment) error {
+	if c.archive.VChannel(seg.VChannel) != nil {
+		return nil
+	}
+	ok, err := c.moved(ctx, seg.VChannel, func(*checkpoints.Document) bool { return true })
+	if err == nil && !ok {
+		c.problem("%s is of vchannel %s, which has no document", seg.ManifestKey(), seg.VChannel)
+	}
+	return err
 }
 
 func (c *check) refer(s *Segment, logs []checkpoints.Log, chunks []string) {
@@ -106,6 +137,9 @@ func (c *check) refer(s *Segment, logs []checkpoints.Log, chunks []string) {
 	}
 	for _, key := range chunks {
 		r.chunks[key] = true
+	}
+	if doc := c.archive.doc(s.VChannel); doc != nil && doc.TopicID != s.TopicID {
+		r.end = 0 // Flushed with nothing of the log that is read now
 	}
 	c.refs[s.ref()] = r
 }
@@ -122,17 +156,29 @@ func (s *segmentCheck) flush(f *Flush) {
 	if s.seg.Level == checkpoints.L0 {
 		for d := range f.Deletes() {
 			lo, hi = min(lo, d.Timestamp), max(hi, d.Timestamp)
-			s.delete(d)
+			t := item{digest: s.digest.delete(s.place, d.Key, d.Timestamp), id: int64(d.Timestamp), kind: deleteEntry}
+			s.keep(t)
 		}
 	} else {
 		for r := range f.Rows() {
 			lo, hi = min(lo, r.Timestamp), max(hi, r.Timestamp)
-			s.row(r)
+			s.keep(item{digest: s.digest.stored(s.place, s.seg.Fields, r), id: r.ID, kind: rowEntry})
 		}
 	}
 	if lo != f.Log.MinTS || hi != f.Log.MaxTS {
 		s.wrong("log %s holds timestamps %d to %d, its entry says %d to %d", f.Log.ID, lo, hi, f.Log.MinTS, f.Log.MaxTS)
 	}
+}
+
+// keep notes a stored row or delete, to be compared later.
+func (s *segmentCheck) keep(t item) {
+	if s.old {
+		s.report.Unread++
+		return
+	}
+	t.segment, t.number = s.number, s.stored
+	s.stored++
+	t.keepIn(s.items, s.place)
 }
 
 // files holds a flush's files against its entry.

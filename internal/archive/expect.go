@@ -40,6 +40,7 @@ type letter struct {
 	identity int64 // offset that decides about its rows
 	tick     uint64
 	wal      bool  // tick and segment are the envelope's and replace what is in the body
+	doubt    bool  // whether it counts depends on records that are gone
 	segment  int64 // with wal
 }
 
@@ -68,7 +69,7 @@ func (x *Expected) add(l *expectedLog, r *recording.Record) error {
 func (x *Expected) take(l *expectedLog, m letter) error {
 	switch m.kind {
 	case commonpb.MsgType_TimeTick:
-		l.tick = max(l.tick, m.tick)
+		l.tick, l.ticked = max(l.tick, m.tick), true
 		l.repeats.tick(m.tick)
 	case commonpb.MsgType_Insert, commonpb.MsgType_Delete:
 		rows, err := x.rowsOf(l, m)

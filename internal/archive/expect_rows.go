@@ -24,11 +24,15 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 		if request.GetCollectionID() <= 0 {
 			return nil, errors.New("an ID is missing or negative")
 		}
+		doubt := l.inDoubt(request.GetBase().GetMsgID(), request.GetTimestamps())
 		if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
 			x.Repeated++
 			return nil, nil
 		}
-		return func(m letter) error { return x.delete(l, m, request) }, nil
+		return func(m letter) error {
+			m.doubt = m.doubt || doubt
+			return x.delete(l, m, request)
+		}, nil
 	}
 	request := new(msgpb.InsertRequest)
 	if err := proto.Unmarshal(m.value, request); err != nil {
@@ -37,11 +41,15 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 	if request.GetCollectionID() <= 0 || request.GetSegmentID() < 0 {
 		return nil, errors.New("an ID is missing or negative")
 	}
+	doubt := l.inDoubt(request.GetBase().GetMsgID(), request.GetTimestamps())
 	if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
 		x.Repeated++
 		return nil, nil
 	}
-	return func(m letter) error { return x.insert(l, m, request) }, nil
+	return func(m letter) error {
+		m.doubt = m.doubt || doubt
+		return x.insert(l, m, request)
+	}, nil
 }
 
 // insert notes the rows of a message.
@@ -69,9 +77,9 @@ func (x *Expected) insert(l *expectedLog, m letter, request *msgpb.InsertRequest
 	}
 	place := x.place(placeOf{l, at[0], at[1]})
 	for i, id := range request.GetRowIDs() {
-		x.rows.add(x.digest.row(place, uint64(id), times[i], columns, i), entry{
-			place: place, kind: rowEntry, id: id, identity: m.identity, segment: segment,
-		})
+		e := entry{digest: x.digest.row(place, uint64(id), times[i], columns, i),
+			place: place, kind: rowEntry, id: id, identity: m.identity, segment: segment, doubt: m.doubt}
+		e.keepIn(x.rows)
 	}
 	x.Rows += int64(len(request.GetRowIDs()))
 	return nil
@@ -98,9 +106,9 @@ func (x *Expected) delete(l *expectedLog, m letter, request *msgpb.DeleteRequest
 	place := x.place(placeOf{l, request.GetCollectionID(), request.GetPartitionID()})
 	for i, ts := range times {
 		x.Deletes++
-		x.rows.add(x.digest.delete(place, keys(i), ts), entry{
-			place: place, kind: deleteEntry, id: x.Deletes, identity: m.identity,
-		})
+		e := entry{digest: x.digest.delete(place, keys(i), ts),
+			place: place, kind: deleteEntry, id: x.Deletes, identity: m.identity, doubt: m.doubt}
+		e.keepIn(x.rows)
 	}
 	return nil
 }

@@ -86,6 +86,7 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 		return nil
 	}
 	m := letter{kind: walKind(w.kind), value: r.Value, offset: r.Offset, identity: r.Offset, tick: w.tick, wal: true}
+	m.doubt = l.blind > 0 && !l.ticked
 	switch w.kind {
 	case 900:
 		l.open[w.txn] = &transaction{keepalive: w.keepalive, last: w.tick}
@@ -121,6 +122,7 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 func (x *Expected) walRows(l *expectedLog, w walRecord, m letter) error {
 	t := l.open[w.txn]
 	if w.inTxn && t == nil {
+		l.seesNot(m.identity)
 		return nil
 	}
 	rows, err := x.rowsOf(l, m)
@@ -142,6 +144,7 @@ func (x *Expected) walRows(l *expectedLog, w walRecord, m letter) error {
 func (x *Expected) commit(l *expectedLog, txn uint64, commit letter) {
 	t := l.open[txn]
 	if t == nil {
+		l.seesNot(commit.identity)
 		return
 	}
 	delete(l.open, txn)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/proto"
@@ -13,8 +14,8 @@ import (
 
 // Expected is what a bucket must hold of logs of Milvus messages: the oracle
 // of Check. It is made from the records themselves, decoded on a way of its
-// own, so that a fault of the flow's decoding cannot hide itself. It keeps
-// about a hundred bytes a row. It is not safe for concurrent use.
+// own, so that a fault of the flow's decoding cannot hide itself. It keeps 46
+// bytes a row. It is not safe for concurrent use.
 type Expected struct {
 	// Totals over all logs.
 	Records  int64
@@ -29,7 +30,7 @@ type Expected struct {
 	logs   map[string]*expectedLog // by vchannel
 	places []placeOf
 	index  map[placeOf]int32
-	rows   entries
+	rows   *spool
 	digest digester
 }
 
@@ -45,10 +46,15 @@ type expectedLog struct {
 	vchannel    string
 	begun       bool
 	first, last int64 // offsets of its records
+	// What is stored of [0, blind) cannot be known from the log, because its
+	// records, or the beginnings of their transactions, are gone from it; nor
+	// what is behind end, because it was not read.
+	blind, end  int64
 	collections map[int64]*expectedCollection
 	segments    map[int64][2]int64 // collection and partition in which a segment was met first
 	repeats     repeats
 	tick        uint64                  // of the last time tick
+	ticked      bool                    // there was one
 	open        map[uint64]*transaction // by ID
 	bad         map[int64]badRecord     // by offset
 }
@@ -69,8 +75,12 @@ type badRecord struct {
 // NewExpected returns an empty expectation; records are added in offset order
 // of each partition.
 func NewExpected() *Expected {
+	return newExpected(&spool{size: entrySize, parts: make([]spoolPart, spoolParts)})
+}
+
+func newExpected(rows *spool) *Expected {
 	return &Expected{
-		logs: map[string]*expectedLog{}, index: map[placeOf]int32{}, rows: newEntries(), digest: newDigester(),
+		logs: map[string]*expectedLog{}, index: map[placeOf]int32{}, rows: rows, digest: newDigester(),
 	}
 }
 
@@ -146,7 +156,7 @@ func (x *Expected) log(topic string, partition int32) *expectedLog {
 	if l == nil {
 		l = &expectedLog{
 			vchannel: name, collections: map[int64]*expectedCollection{}, segments: map[int64][2]int64{},
-			repeats: newRepeats(), open: map[uint64]*transaction{}, bad: map[int64]badRecord{},
+			repeats: newRepeats(), open: map[uint64]*transaction{}, bad: map[int64]badRecord{}, end: math.MaxInt64,
 		}
 		x.logs[name] = l
 	}

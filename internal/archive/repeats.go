@@ -13,8 +13,10 @@ const remembered = 1024
 // remembered until a tick at or above its row timestamp, at most over the last
 // messages.
 type repeats struct {
-	known map[sent]bool
-	order []sentAt
+	known    map[sent]bool
+	order    []sentAt
+	messages int    // that had an ID
+	highest  uint64 // tick
 }
 
 type sent struct {
@@ -36,6 +38,7 @@ func (r *repeats) again(id int64, shard string, kind commonpb.MsgType, timestamp
 	if id == 0 || r.known[m] {
 		return id != 0
 	}
+	r.messages++
 	if len(r.order) == remembered {
 		delete(r.known, r.order[0].sent)
 		r.order = slices.Delete(r.order, 0, 1)
@@ -50,6 +53,7 @@ func (r *repeats) again(id int64, shard string, kind commonpb.MsgType, timestamp
 }
 
 func (r *repeats) tick(ts uint64) {
+	r.highest = max(r.highest, ts)
 	r.order = slices.DeleteFunc(r.order, func(m sentAt) bool {
 		if m.ts <= ts {
 			delete(r.known, m.sent)

@@ -8,12 +8,14 @@ import (
 // Report is what a check found.
 type Report struct {
 	VChannels   int   `json:"vchannels"`
+	Records     int64 `json:"records"` // of the logs, where they were read for the check
 	Segments    int   `json:"segments"`
 	Dropped     int   `json:"segments_dropped"`
 	Rows        int64 `json:"rows"`    // found where they belong
 	Deletes     int64 `json:"deletes"` // the same
 	Rerouted    int64 `json:"rows_rerouted"`
-	Pending     int64 `json:"pending"` // rows and deletes above the positions, with Partial
+	Pending     int64 `json:"pending"`    // rows and deletes above the positions, with Partial
+	Unread      int64 `json:"beyond_log"` // rows and deletes whose records are gone from the log, or were written since it was read
 	Repeated    int64 `json:"messages_repeated"`
 	Excluded    int64 `json:"after_drop"`
 	Quarantined int64 `json:"quarantined"`
@@ -22,7 +24,14 @@ type Report struct {
 	Bytes             int64 `json:"bytes"`
 	Unreferenced      int64 `json:"objects_unreferenced"` // that no document will ever refer to
 	UnreferencedBytes int64 `json:"bytes_unreferenced"`
-	OtherLogs         int   `json:"segments_of_other_logs"` // about which nothing was expected
+	UnderWay          int64 `json:"objects_under_way"`      // of a claim that may still refer to them, with Partial
+	OtherLogs         int   `json:"segments_of_other_logs"` // earlier ones of the topics: their rows cannot be compared
+	Others            int   `json:"segments_not_checked"`   // of vchannels that were not read
+
+	Lost    int64      `json:"lost"` // rows and deletes
+	Doubled int64      `json:"doubled"`
+	Altered int64      `json:"altered"`
+	Faults  []RowFault `json:"row_faults,omitempty"` // the first ones
 
 	// Wrong counts everything wrong; Problems tells the first ones.
 	Wrong    int64    `json:"wrong"`
@@ -49,11 +58,14 @@ func (r *Report) String() string {
 	}{
 		{r.Rerouted, "rows came after their segment was sealed and lie in another"},
 		{r.Pending, "rows and deletes are not stored yet and will be read again"},
+		{r.Unread, "rows and deletes cannot be compared: their records are gone from the log, or are newer than what was read of it"},
 		{r.Repeated, "messages were sent twice and count once"},
 		{r.Excluded, "rows and deletes came after a drop of their place and are left out"},
 		{r.Quarantined, "records are in quarantine"},
 		{r.Unreferenced, "objects of earlier epochs are referred to by nothing"},
-		{int64(r.OtherLogs), "segments are of other logs and were not checked"},
+		{r.UnderWay, "objects of the last epochs are referred to by nothing yet"},
+		{int64(r.OtherLogs), "segments are of earlier logs of the topics: only their files were checked"},
+		{int64(r.Others), "segments are of vchannels that were not read and were not checked"},
 	} {
 		if n.count > 0 {
 			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)

@@ -31,7 +31,7 @@ func (p *progress) every() time.Duration {
 	return 10 * time.Second
 }
 
-// at tells that done of total are through.
+// at tells that done of total are through; a total of 0 is unknown.
 func (p *progress) at(done, total int64) {
 	now := time.Now()
 	if now.Before(p.next) {
@@ -43,10 +43,14 @@ func (p *progress) at(done, total int64) {
 }
 
 func (p *progress) text(done, total int64, took time.Duration) string {
-	share := 1.0
-	if total > 0 {
-		share = float64(done) / float64(total)
+	if total == 0 {
+		text := fmt.Sprintf("%d %s, %.0f a second", done, p.what, float64(done)/max(took.Seconds(), 1e-9))
+		if p.terminal {
+			return "\r" + text + " \x1b[K"
+		}
+		return text + "\n"
 	}
+	share := float64(done) / float64(total)
 	rate := float64(done) / max(took.Seconds(), 1e-9)
 	if !p.terminal {
 		return fmt.Sprintf("%d of %d %s, %.0f a second\n", done, total, p.what, rate)

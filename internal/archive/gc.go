@@ -1,0 +1,157 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"flowgraph/checkpoints"
+)
+
+// probePrefix is where a worker that starts puts an object to try the store
+// out; it removes it again unless it is killed there.
+const probePrefix = checkpoints.DocumentPrefix + ".probe-"
+
+// probeAge is how old a probe must be: no worker is in the middle of one for
+// that long.
+const probeAge = 24 * time.Hour
+
+// Remover removes objects; an absent one is a success.
+type Remover interface {
+	Remove(ctx context.Context, key string) error
+}
+
+// GarbageOptions say what is looked for.
+type GarbageOptions struct {
+	VChannel string    // only this one's; "": everything's, and old probes
+	Now      time.Time // against which a probe's age is taken
+	Remove   Remover   // nil: what is found stays
+}
+
+// Garbage is one object that nothing refers to and nothing will.
+type Garbage struct {
+	Key      string `json:"key"`
+	Kind     string `json:"kind"` // insert_log, delta_log, stats_log, chunk or probe
+	VChannel string `json:"vchannel,omitempty"`
+	Epoch    int64  `json:"epoch,omitempty"`
+	Size     int64  `json:"bytes"`
+}
+
+// Kept counts objects that nothing refers to and that stay nevertheless.
+type Kept struct {
+	Current   int64 `json:"current_epoch"` // uploads of a claim that has not ended
+	Unknown   int64 `json:"unknown"`       // they do not tell whose they are
+	Protected int64 `json:"protected"`     // what refers to them perhaps cannot be read
+	Young     int64 `json:"young_probes"`
+}
+
+// Collector finds garbage. An object may go when it is of an epoch below its
+// vchannel's document and neither that document nor a manifest refers to it:
+// a commit of that epoch can no longer land, and commits of later ones name
+// no objects of it but those that are referred to already. That needs no
+// clock and no lock, so workers may run meanwhile. The order matters: a
+// segment leaves a document for a manifest, never the other way, so documents
+// with their chunks are read first, then manifests, and then what there is.
+type Collector struct {
+	// Kept is complete when Garbage has ended.
+	Kept Kept
+	// Unreadable are documents, chunks and manifests that cannot be used. All
+	// that they may refer to stays.
+	Unreadable []error
+
+	archive *Archive
+	o       GarbageOptions
+	refs    map[checkpoints.SegmentRef]*references
+}
+
+// NewCollector reads all that refers to objects. It holds about two hundred
+// bytes a flush.
+func NewCollector(ctx context.Context, b checkpoints.Bucket, o GarbageOptions) (*Collector, error) {
+	a, err := Open(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if o.VChannel != "" && a.VChannel(o.VChannel) == nil {
+		return nil, fmt.Errorf("vchannel %s has no document", o.VChannel)
+	}
+	g := &Collector{archive: a, o: o, refs: map[checkpoints.SegmentRef]*references{}}
+	for _, v := range a.vchannels {
+		if v.Err != nil {
+			g.Unreadable = append(g.Unreadable, v.Err)
+		}
+	}
+	for s, err := range ordered(ctx, gets, each(a.openSegments(func(int64) bool { return true })), g.logs) {
+		if err := g.refer(s, err); err != nil {
+			return nil, err
+		}
+	}
+	for s, err := range ordered(ctx, gets, a.manifestKeys(ctx, manifestPrefix), g.manifest) {
+		if err := g.refer(s, err); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// referring is a segment and what it refers to.
+type referring struct {
+	ref    checkpoints.SegmentRef
+	logs   []checkpoints.Log
+	chunks []string
+}
+
+func (g *Collector) logs(ctx context.Context, s *Segment) (referring, error) {
+	logs, chunks, err := g.archive.Logs(ctx, s)
+	return referring{s.ref(), logs, chunks}, err
+}
+
+func (g *Collector) manifest(ctx context.Context, key string) (referring, error) {
+	r, _, _ := parseManifestKey(key)
+	m, err := g.archive.manifest(ctx, key)
+	if err != nil {
+		return referring{ref: r}, err
+	}
+	return g.logs(ctx, m.segment)
+}
+
+// refer notes what may not go.
+func (g *Collector) refer(s referring, err error) error {
+	if err != nil && (!damaged(err) || s.ref == checkpoints.SegmentRef{}) {
+		return err
+	}
+	r := g.refs[s.ref]
+	if r == nil {
+		r = &references{logs: map[string]bool{}, chunks: map[string]bool{}}
+		g.refs[s.ref] = r
+	}
+	if err != nil {
+		r.damaged = true
+		g.Unreadable = append(g.Unreadable, err)
+	}
+	for _, l := range s.logs {
+		r.logs[l.ID] = true
+	}
+	for _, key := range s.chunks {
+		r.chunks[key] = true
+	}
+	return nil
+}
+
+// Garbage yields what nothing refers to, and has removed it where that is
+// asked for. It may be ended and begun again at any place. An error ends it.
+func (g *Collector) Garbage(ctx context.Context) iter.Seq2[Garbage, error] {
+	return func(yield func(Garbage, error) bool) {
+		for found, err := range ordered(ctx, gets, g.candidates(ctx), g.judge) {
+			switch {
+			case err != nil:
+				yield(Garbage{}, err)
+				return
+			case found.stays != nil:
+				*found.stays++
+			case found.Key != "" && !yield(found.Garbage, nil):
+				return
+			}
+		}
+	}
+}

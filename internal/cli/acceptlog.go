@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/rs/zerolog"
+
+	"flowgraph/checkpoints"
+	"flowgraph/flows"
+	"flowgraph/sinks"
+)
+
+// AcceptLogCommand lets a vchannel go on with a topic that was created anew.
+type AcceptLogCommand struct {
+	BrokerFlags
+	S3Flags
+	VChannel string `name:"vchannel" help:"Whose topic was created anew, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Accept"`
+	Yes      bool   `help:"Do it." group:"Accept"`
+}
+
+// Validate refuses a command without brokers or bucket.
+func (c *AcceptLogCommand) Validate() error {
+	if err := c.BrokerFlags.Validate(); err != nil {
+		return err
+	}
+	return c.S3Flags.Validate()
+}
+
+// Run shows what would be done, and does it if told so. After an error it may
+// be run again.
+func (c *AcceptLogCommand) Run(p *Process, log zerolog.Logger) error {
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	if err != nil {
+		return usageError{err}
+	}
+	defer bucket.Close()
+	doc, err := loadDocument(p.Stop, bucket, c.VChannel)
+	if err != nil {
+		return err
+	}
+	l, err := flows.DescribeLog(p.Stop, c.Client(), doc.Topic, doc.Partition)
+	if err != nil {
+		return err
+	}
+	if l.VChannel.TopicID == doc.TopicID {
+		return fmt.Errorf("%s: its positions are of topic ID %s, and that is the topic's: %w", c.VChannel, doc.TopicID, checkpoints.ErrSameLog)
+	}
+	c.show(p.Stdout, doc, l)
+	if !c.Yes {
+		return errNothingChanged
+	}
+	compound := func(ctx context.Context, s *checkpoints.Segment, meta map[string]string) error {
+		return sinks.PutCompound(ctx, bucket, s, meta)
+	}
+	after, err := checkpoints.AcceptLog(p.Kill, bucket, l.VChannel, l.Start, compound)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, "done: topic ID %s, %s\n", after.TopicID, positionsText(after))
+	return err
+}
+
+func (c *AcceptLogCommand) show(w io.Writer, doc *checkpoints.Document, l flows.Log) {
+	open, empty := 0, 0
+	for _, s := range doc.Segments {
+		switch s.State {
+		case checkpoints.Normal:
+			open++
+		case checkpoints.New:
+			empty++
+		}
+	}
+	fmt.Fprintf(w, "%s\nstored: topic ID %s, %s\n", doc.VChannel, doc.TopicID, positionsText(doc))
+	fmt.Fprintf(w, "Kafka:  topic ID %s, offsets %d to %d\n", l.VChannel.TopicID, l.Start, l.End)
+	fmt.Fprintf(w, "%d open segments of the old log are sealed as they are, %d without rows are forgotten. What is stored stays.\n", open, empty)
+	fmt.Fprintf(w, "Rows of the old log from offset %d on that are not stored are gone with it.\n", doc.Seek.Offset)
+	fmt.Fprintf(w, "The new log is read from offset %d. Its rows go to new segments, also those that name segments of the old log.\n", l.Start)
+	fmt.Fprint(w, fencesText)
+}
