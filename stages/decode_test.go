@@ -215,6 +215,7 @@ func TestAVectorOfAnotherDimensionIsBad(t *testing.T) {
 		{FieldID: 101, Name: "v", DataType: schemapb.DataType_FloatVector, TypeParams: []*commonpb.KeyValuePair{{Key: "dim", Value: "4"}}},
 	}}
 	begin := stages.Record{Value: marshal(&msgpb.CreateCollectionRequest{
+		//lint:ignore SA1019 Milvus up to 2.5 fills this field
 		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection}, CollectionID: 1, Schema: marshal(vectors)})}
 	for _, floats := range []int{0, 6, 7, 8, 9, 12, 16} {
 		r := rec{coll: 1, part: 11, rows: []int64{1, 2}}

@@ -39,9 +39,9 @@ func kindsOf(op string) []kind {
 }
 
 var (
-	errDead   = errors.New("this process is dead")
+	errDead    = errors.New("this process is dead")
 	errUsurped = errors.New("another life has its place")
-	errBroken = errors.New("connection reset: a fault put here by the test")
+	errBroken  = errors.New("connection reset: a fault put here by the test")
 )
 
 // call is a call that leaves the process. Its name is the same in every run
