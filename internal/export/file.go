@@ -66,9 +66,8 @@ func isVector(t schemapb.DataType) bool {
 // append adds a row.
 func (f *file) append(row archive.Row) error {
 	for i, v := range row.Values[f.skip:] {
-		to := f.build.Field(i)
 		if v == nil {
-			appendNull(to)
+			f.build.Field(i).AppendNull()
 			continue
 		}
 		if err := f.add[i](v); err != nil {

@@ -17,11 +17,11 @@ import (
 func schemaOf(fields []archive.LiveField, old func(id int64) bool) (*arrow.Schema, error) {
 	var out []arrow.Field
 	for _, f := range fields {
-		t, err := typeOf(f.Field)
+		nullable := f.Nullable || f.Default == nil && old(f.ID)
+		t, err := typeOf(f.Field, nullable)
 		if err != nil {
 			return nil, fmt.Errorf("field %q: %w", f.Name, err)
 		}
-		nullable := f.Nullable || f.Default == nil && old(f.ID)
 		out = append(out, arrow.Field{Name: f.Name, Type: t, Nullable: nullable, Metadata: arrow.NewMetadata(
 			[]string{"milvus.type", "milvus.field_id"}, []string{f.Type.String(), strconv.FormatInt(f.ID, 10)})})
 	}
@@ -34,10 +34,11 @@ func schemaOf(fields []archive.LiveField, old func(id int64) bool) (*arrow.Schem
 //     become float32, which holds them exactly: Parquet has no bfloat16, and
 //     few readers know its float16. Binary vectors are lists of uint8, eight
 //     dimensions each, not binary values, so that numpy stacks them to a
-//     matrix as it does all others.
+//     matrix as it does all others. A vector that can be null is a list of
+//     free size: the Parquet library writes no nulls of fixed size.
 //   - Sparse vectors are lists of (index, value).
 //   - JSON, the dynamic field included, is text.
-func typeOf(f column.Field) (arrow.DataType, error) {
+func typeOf(f column.Field, nullable bool) (arrow.DataType, error) {
 	if f.ID == column.Timestamp {
 		return arrow.PrimitiveTypes.Uint64, nil
 	}
@@ -51,11 +52,11 @@ func typeOf(f column.Field) (arrow.DataType, error) {
 		}
 		return nil, fmt.Errorf("an array of %s: %w", f.Element, ErrUnsupported)
 	case schemapb.DataType_FloatVector, schemapb.DataType_Float16Vector, schemapb.DataType_BFloat16Vector:
-		return vectorOf(f.Dim, arrow.PrimitiveTypes.Float32)
+		return vectorOf(f.Dim, arrow.PrimitiveTypes.Float32, nullable)
 	case schemapb.DataType_Int8Vector:
-		return vectorOf(f.Dim, arrow.PrimitiveTypes.Int8)
+		return vectorOf(f.Dim, arrow.PrimitiveTypes.Int8, nullable)
 	case schemapb.DataType_BinaryVector:
-		return vectorOf(f.Dim/8, arrow.PrimitiveTypes.Uint8)
+		return vectorOf(f.Dim/8, arrow.PrimitiveTypes.Uint8, nullable)
 	case schemapb.DataType_SparseFloatVector:
 		return arrow.ListOfNonNullable(sparseEntry()), nil
 	}
@@ -89,9 +90,12 @@ func scalarType(t column.Type) arrow.DataType {
 	return nil
 }
 
-func vectorOf(n int, element arrow.DataType) (arrow.DataType, error) {
+func vectorOf(n int, element arrow.DataType, nullable bool) (arrow.DataType, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("a vector without a dimension: %w", ErrUnsupported)
+	}
+	if nullable {
+		return arrow.ListOfNonNullable(element), nil
 	}
 	return arrow.FixedSizeListOfNonNullable(int32(n), element), nil
 }

@@ -58,10 +58,13 @@ func valuesOf(f column.Field, to array.Builder) appender {
 	case *array.FixedSizeListBuilder:
 		return vectorValues(f, b)
 	case *array.ListBuilder:
-		if f.Type == schemapb.DataType_SparseFloatVector {
+		switch f.Type {
+		case schemapb.DataType_SparseFloatVector:
 			return sparseValues(b)
+		case schemapb.DataType_Array:
+			return arrayValues(b)
 		}
-		return arrayValues(b)
+		return vectorValues(f, b)
 	}
 	return func([]byte) error { return fmt.Errorf("type %s: %w", f.Type, ErrUnsupported) }
 }
@@ -76,7 +79,7 @@ func text(v []byte) string {
 }
 
 // vectorValues adds dense vectors.
-func vectorValues(f column.Field, b *array.FixedSizeListBuilder) appender {
+func vectorValues(f column.Field, b array.ListLikeBuilder) appender {
 	le := binary.LittleEndian
 	switch values := b.ValueBuilder().(type) {
 	case *array.Uint8Builder:
@@ -145,18 +148,4 @@ func sparseValues(b *array.ListBuilder) appender {
 		}
 		return nil
 	}
-}
-
-// appendNull adds a null; a fixed-size list has elements behind it all the
-// same.
-func appendNull(to array.Builder) {
-	if b, ok := to.(*array.FixedSizeListBuilder); ok {
-		b.AppendNull()
-		n := int(b.Type().(*arrow.FixedSizeListType).Len())
-		for range n {
-			b.ValueBuilder().AppendEmptyValue()
-		}
-		return
-	}
-	to.AppendNull()
 }
