@@ -1,6 +1,9 @@
 package archive
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors to be tested with errors.Is.
 var (
@@ -12,3 +15,13 @@ var (
 	// or more than one.
 	ErrNoCollection = errors.New("no such collection")
 )
+
+// noCollectionError is a sentence of its own that counts as ErrNoCollection.
+type noCollectionError string
+
+func noCollection(format string, args ...any) error {
+	return noCollectionError(fmt.Sprintf(format, args...))
+}
+
+func (e noCollectionError) Error() string        { return string(e) }
+func (e noCollectionError) Is(target error) bool { return target == ErrNoCollection }

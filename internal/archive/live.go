@@ -164,7 +164,7 @@ func (l *Live) choose(only []string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("%w: collection %s has no partition %s at that moment, only %s", ErrNoCollection, l.Name, want, l.partitionNames())
+			return noCollection("collection %s has no partition %s at that moment, only %s", l.Name, want, l.partitionNames())
 		}
 	}
 	l.Partitions = slices.DeleteFunc(l.Partitions, func(p *LivePartition) bool { return !chosen[p] })

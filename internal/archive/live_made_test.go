@@ -135,7 +135,7 @@ func TestTwoCollectionsOfOneNameAskForTheID(t *testing.T) {
 		{"d", 30, 2, ""},
 		{"d", 25, 0, "there were: 2"},
 		{"c", 5, 0, "there were: 1"},
-		{"x", 0, 0, "none is or was named x"},
+		{"x", 0, 0, "no collection is or was named x"},
 	} {
 		l, err := a.Live(t.Context(), archive.LiveOptions{Collection: c.name, Until: c.moment})
 		switch {

@@ -17,7 +17,7 @@ func (a *Archive) pick(lives map[int64]*lifetime, nameOrID string, until uint64)
 		l := lives[id]
 		moment := a.moment(l, until)
 		if !l.alive(moment) {
-			return nil, 0, fmt.Errorf("collection %s: %w", l.describe(), notAlive(moment))
+			return nil, 0, noCollection("collection %s is not alive at %s", l.describe(), momentText(moment))
 		}
 		return l, moment, nil
 	}
@@ -35,15 +35,11 @@ func (a *Archive) pick(lives map[int64]*lifetime, nameOrID string, until uint64)
 	case len(alive) == 1:
 		return alive[0], a.moment(alive[0], until), nil
 	case len(alive) > 1:
-		return nil, 0, fmt.Errorf("%w: several collections are named %s, give the ID of one: %s", ErrNoCollection, nameOrID, describeAll(alive))
+		return nil, 0, noCollection("several collections are named %s, give the ID of one: %s", nameOrID, describeAll(alive))
 	case len(named) > 0:
-		return nil, 0, fmt.Errorf("%w: none named %s is alive at that moment; there were: %s", ErrNoCollection, nameOrID, describeAll(named))
+		return nil, 0, noCollection("no collection named %s is alive at that moment; there were: %s", nameOrID, describeAll(named))
 	}
-	return nil, 0, fmt.Errorf("%w: none is or was named %s", ErrNoCollection, nameOrID)
-}
-
-func notAlive(moment uint64) error {
-	return fmt.Errorf("%w: it is not alive at %s", ErrNoCollection, momentText(moment))
+	return nil, 0, noCollection("no collection is or was named %s", nameOrID)
 }
 
 // moment is until, or where that is 0 what the collection is complete up to.
