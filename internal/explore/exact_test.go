@@ -42,11 +42,27 @@ func (w *world) again() {
 		w.fail("once more: %v", err)
 	}
 	if now := w.data(); !slices.Equal(keys, now) {
-		w.fail("a further start changed the objects from\n  %s\nto\n  %s", strings.Join(keys, "\n  "), strings.Join(now, "\n  "))
+		w.fail("a further start changed the objects:\n%s", changes(keys, now))
 	}
 	if now := w.state(); now != doc {
-		w.fail("a further start changed the document from\n%s\nto\n%s", doc, now)
+		w.fail("a further start changed the document:\n%s\nwhich was\n%s", changes(strings.Split(doc, "\n"), strings.Split(now, "\n")), doc)
 	}
+}
+
+// changes are the lines that came or went.
+func changes(was, now []string) string {
+	var b strings.Builder
+	for _, l := range was {
+		if !slices.Contains(now, l) {
+			b.WriteString("- " + l + "\n")
+		}
+	}
+	for _, l := range now {
+		if !slices.Contains(was, l) {
+			b.WriteString("+ " + l + "\n")
+		}
+	}
+	return b.String()
 }
 
 // data are the keys of everything but the document.
@@ -61,7 +77,7 @@ func (w *world) state() string {
 		w.fail("%v", err)
 		return ""
 	}
-	d.Epoch, d.Owner, d.Sequence = 0, "", 0
+	d.Epoch, d.Owner, d.Sequence, d.Earlier = 0, "", 0, nil
 	text, err := json.MarshalIndent(d, "", " ")
 	if err != nil {
 		w.fail("%v", err)
