@@ -64,6 +64,14 @@ const (
 	L1 Level = 2 // rows
 )
 
+// String is the level's name as people read it.
+func (l Level) String() string {
+	if l == L0 {
+		return "L0"
+	}
+	return "L1"
+}
+
 // State of a segment; it only grows.
 type State int
 
@@ -73,6 +81,14 @@ const (
 	Flushed              // sealed, last flush persisted, immutable
 	Dropped              // its collection or partition was dropped
 )
+
+// String is the state's name as people read it.
+func (s State) String() string {
+	if s < New || s > Dropped {
+		return "unknown"
+	}
+	return [...]string{New: "new", Normal: "normal", Flushed: "flushed", Dropped: "dropped"}[s]
+}
 
 // Segment is the state and persisted range of one segment: exactly its rows
 // with an identity in [Start, End) are in its logs.

@@ -65,8 +65,8 @@ func (c Config) Validate() error {
 	if c.Limits.FlushBytes <= 0 || c.Limits.FlushBytes > 1<<30 || c.Limits.FlushDeleteBytes <= 0 || c.Limits.FlushDeleteBytes > 1<<30 {
 		errs = append(errs, errors.New("a flush must be between 1 byte and 1 GiB: a file has to stay below 2 GiB"))
 	}
-	if c.SessionTimeout < time.Second {
-		errs = append(errs, fmt.Errorf("a session time-out of %s is below 1s", c.SessionTimeout))
+	if c.SessionTimeout < 100*time.Millisecond {
+		errs = append(errs, fmt.Errorf("a session time-out of %s is below 100ms", c.SessionTimeout))
 	}
 	return errors.Join(errs...)
 }

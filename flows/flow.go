@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -49,6 +50,12 @@ type Flow struct {
 func NewFlow(v checkpoints.VChannel, shared *Shared) *Flow {
 	return &Flow{VChannel: v, Until: -1, Status: shared.Metrics.join(v), Shared: shared}
 }
+
+// So many bad records of a flow are told in so long; all are counted.
+const (
+	badTold  = 5
+	badEvery = 10 * time.Second
+)
 
 // run is one life of a flow while its pipeline works.
 type run struct {
@@ -129,6 +136,7 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		return err
 	}
 	decoder := stages.NewDecoder(from)
+	told := f.Log.Sample(&zerolog.BurstSampler{Burst: badTold, Period: badEvery})
 	filter := stages.NewFilter(doc, func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
 		return checkpoints.LookupSegments(ctx, f.Sink.Bucket, f.VChannel, refs)
 	})
@@ -137,6 +145,11 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		Done: func(rep sinks.Report) {
 			account.add(&account.flushing, -rep.Cut.Bytes)
 			f.Metrics.cut(rep)
+			for i := 0; rep.Stored && i < len(rep.Cut.Bad); i++ {
+				bad := &rep.Cut.Bad[i]
+				told.Warn().Str("vchannel", f.VChannel.Name()).Int64("offset", bad.Record.Offset).
+					Str("reason", bad.Reason).Msg("bad record, kept in quarantine")
+			}
 		},
 	})
 

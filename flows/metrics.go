@@ -70,6 +70,9 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 
 // cut counts what rode on one cut and what became of it.
 func (m *Metrics) cut(r sinks.Report) {
+	if !r.Stored {
+		return // it will be read, and counted, again
+	}
 	n := r.Cut.Counts
 	m.records.Add(float64(n.Records))
 	m.rows.Add(float64(n.Rows))

@@ -45,6 +45,7 @@ func NewShared(b checkpoints.Bucket, pool *column.Pool, encoding, flushes int) *
 // Report says what became of one cut, for metrics and the memory budget.
 type Report struct {
 	Cut     *stages.Cut
+	Stored  bool // false: given up, to be read again
 	Objects int
 	Bytes   int64 // of its files
 	Took    time.Duration
@@ -96,10 +97,11 @@ func (s *Sink) run() {
 	for element := range s.in {
 		cut := element.(*stages.Cut)
 		if len(cut.Columns) == 0 && len(cut.Bad) == 0 {
-			if s.ctx.Err() == nil {
+			alive := s.ctx.Err() == nil
+			if alive {
 				s.cfg.Ack(cut.Seq, cut.Change)
 			}
-			s.cfg.Done(Report{Cut: cut})
+			s.cfg.Done(Report{Cut: cut, Stored: alive})
 			continue
 		}
 		slot := s.slot()
@@ -158,6 +160,7 @@ func (s *Sink) store(cut *stages.Cut) {
 	if cut.Change.Flush != nil && cut.Change.Flush.Log != nil {
 		cut.Change.Flush.Log.Bytes = report.Bytes
 	}
+	report.Stored = true
 	s.cfg.Ack(cut.Seq, cut.Change)
 }
 

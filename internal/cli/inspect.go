@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
 	"flowgraph/sinks"
 )
@@ -153,7 +154,7 @@ func (t *totals) states() string {
 	var parts []string
 	for state, n := range t.States {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, stateName(state)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, checkpoints.State(state)))
 		}
 	}
 	if len(parts) == 0 {

@@ -92,7 +92,7 @@ type segmentView struct {
 func newSegmentView(s *archive.Segment) segmentView {
 	return segmentView{
 		ID: s.ID, VChannel: s.VChannel, TopicID: s.TopicID, Collection: s.Collection, CollectionName: s.CollectionName,
-		Partition: s.Partition, PartitionName: s.PartitionName, Level: levelName(s.Level), State: stateName(int(s.State)),
+		Partition: s.Partition, PartitionName: s.PartitionName, Level: s.Level.String(), State: s.State.String(),
 		Auto: s.Auto, InManifest: s.InManifest, Rows: s.Rows, Bytes: s.Bytes, Start: s.Start, End: s.End,
 		FirstTime: s.FirstTime, LastTime: s.LastTime, Fields: s.Fields,
 		Logs: append([]checkpoints.Log{}, s.Logs...), Chunks: s.Chunks, Dropped: s.Dropped,
@@ -170,7 +170,7 @@ func (i *inspection) newVChannelView(v *archive.VChannel) vchannelView {
 		HeldBack: &heldBackView{By: ids(h.Certain), Perhaps: ids(h.Possible), Text: heldBack(h)},
 	}
 	for state, n := range t.States {
-		out.Segments[stateName(state)] = n
+		out.Segments[checkpoints.State(state).String()] = n
 	}
 	for _, c := range v.Collections(i.archive) {
 		view := collectionView{ID: c.ID, Name: c.Name, Dropped: c.Dropped, Partitions: []partitionView{}}

@@ -117,7 +117,7 @@ func (i *inspection) segmentTable(w io.Writer, segments []*archive.Segment) {
 	fmt.Fprintln(w, "\n  SEGMENT\tCOLLECTION\tPARTITION\tLEVEL\tSTATE\tROWS\tBYTES\tSTART\tEND\tFLUSHES\tLAST ROW")
 	for _, s := range segments {
 		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n", s.ID, cmp.Or(s.CollectionName, fmt.Sprint(s.Collection)),
-			partitionText(s), levelName(s.Level), stateName(int(s.State)), s.Rows, approximate(s.Bytes),
+			partitionText(s), s.Level, s.State, s.Rows, approximate(s.Bytes),
 			s.Start.Offset, s.End.Offset, flushesText(s), unixMilli(s.LastTime))
 	}
 }
@@ -147,17 +147,6 @@ func dropText(d *checkpoints.Drop) string {
 const allPartitions = -1
 
 func isDeletes(s *archive.Segment) bool { return s.Level == checkpoints.L0 }
-
-func levelName(l checkpoints.Level) string {
-	if l == checkpoints.L0 {
-		return "L0"
-	}
-	return "L1"
-}
-
-func stateName(s int) string {
-	return [...]string{checkpoints.New: "new", checkpoints.Normal: "normal", checkpoints.Flushed: "flushed", checkpoints.Dropped: "dropped"}[s]
-}
 
 // hybrid writes a hybrid timestamp's physical part.
 func hybrid(ts uint64) string {

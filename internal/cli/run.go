@@ -44,7 +44,7 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 		return usageError{err}
 	}
 	if c.Listen != "" {
-		server, err := web.Start(string(c.Listen), worker, registry, log)
+		server, err := web.Start(string(c.Listen), worker, bucket, registry, log)
 		if err != nil {
 			return err
 		}

@@ -94,13 +94,9 @@ func (s *show) segments(ctx context.Context, a *archive.Archive, vchannel string
 			return err
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%d\t%s\t%s\t%s\t%d\t[%d, %d)\n", seg.CollectionName, partitionName(seg),
-			seg.ID, stateName(seg.State), rows, deletes, len(logs), seg.Start.Offset, seg.End.Offset)
+			seg.ID, seg.State, rows, deletes, len(logs), seg.Start.Offset, seg.End.Offset)
 	}
 	return t.Flush()
-}
-
-func stateName(s checkpoints.State) string {
-	return [...]string{"new", "normal", "flushed", "dropped"}[s]
 }
 
 func partitionName(s *archive.Segment) string {

@@ -21,7 +21,7 @@ var rooms = map[string][]string{
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
 	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
-	"internal/web":         {"flows"},
+	"internal/web":         {"flows", "sinks"},
 	"internal/archive":     {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/channelinfo": {"internal/archive", "checkpoints"},
 	"internal/export":      {"internal/archive", "stages/column"},

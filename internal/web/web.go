@@ -16,12 +16,18 @@ import (
 	"github.com/rs/zerolog"
 
 	"flowgraph/flows"
+	"flowgraph/sinks"
 )
 
 // Worker is what the server shows of a worker.
 type Worker interface {
 	Status() []flows.FlowStatus
 	Ready() bool
+}
+
+// Store is what the server shows of the object store.
+type Store interface {
+	Waiting() sinks.Waiting
 }
 
 // Server answers /metrics, /healthz, /readyz, /api/vchannels and Go's
@@ -36,13 +42,13 @@ type Server struct {
 const shutdownGrace = 2 * time.Second
 
 // Start listens on address and serves until Close.
-func Start(address string, w Worker, metrics prometheus.Gatherer, log zerolog.Logger) (*Server, error) {
+func Start(address string, w Worker, store Store, metrics prometheus.Gatherer, log zerolog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	s := &Server{
-		http:     &http.Server{Handler: handler(w, metrics, log), ReadHeaderTimeout: 10 * time.Second},
+		http:     &http.Server{Handler: handler(w, store, metrics, log), ReadHeaderTimeout: 10 * time.Second},
 		listener: listener, done: make(chan error, 1),
 	}
 	go func() { s.done <- s.http.Serve(listener) }()
@@ -63,10 +69,10 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-func handler(w Worker, metrics prometheus.Gatherer, log zerolog.Logger) http.Handler {
+func handler(w Worker, store Store, metrics prometheus.Gatherer, log zerolog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { health(rw, w.Status()) })
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { health(rw, w.Status(), store.Waiting()) })
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
 		if !w.Ready() {
 			http.Error(rw, "waiting for the first assignment and its claims", http.StatusServiceUnavailable)
@@ -87,9 +93,14 @@ func handler(w Worker, metrics prometheus.Gatherer, log zerolog.Logger) http.Han
 }
 
 // health fails while a vchannel is stopped, and says which and why. Waiting
-// for the store or for a claim is not ill health: restarting would not help.
-func health(rw http.ResponseWriter, status []flows.FlowStatus) {
+// for the store or for a claim is told, but is not ill health: restarting
+// would not help.
+func health(rw http.ResponseWriter, status []flows.FlowStatus, store sinks.Waiting) {
 	code, lines := http.StatusOK, []string{}
+	if store.Calls > 0 {
+		lines = append(lines, fmt.Sprintf("%d calls wait for the store %s since %s: %s",
+			store.Calls, store.Store, store.Since.Format(time.RFC3339), store.Reason))
+	}
 	for _, f := range status {
 		switch f.State {
 		case "stopped":
