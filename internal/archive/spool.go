@@ -84,7 +84,10 @@ func (s *spool) store(p *spoolPart) {
 // are valid during the call.
 func (s *spool) each(part int, take func([]byte)) error {
 	p := &s.parts[part]
-	chunk := make([]byte, spoolChunk/s.size*s.size)
+	var chunk []byte
+	if len(p.chunks) > 0 {
+		chunk = make([]byte, spoolChunk/s.size*s.size)
+	}
 	for _, at := range p.chunks {
 		if _, err := s.file.ReadAt(chunk, at); err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("temporary file: %w", err)
