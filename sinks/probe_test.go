@@ -128,6 +128,7 @@ func TestTheProbeRemovesItsObjectWhenItIsCancelled(t *testing.T) {
 	g.fault = func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut && g.puts.Load() == 2 {
 			cancel()
+			return // sent on, it might land behind the removal
 		}
 		g.proxy.ServeHTTP(w, r)
 	}
