@@ -165,7 +165,12 @@ func liveRows(t *testing.T, l *archive.Live) []string {
 	t.Helper()
 	out := []string{}
 	key := slices.IndexFunc(l.Fields, func(f archive.LiveField) bool { return f.PrimaryKey })
+	names := map[string]bool{}
 	for _, p := range l.Partitions {
+		if names[p.Name] || p.Name == "" && p.Stored > 0 { // the log names a partition with its first row
+			t.Errorf("partition %d has the name %q of another one, or none", p.ID, p.Name)
+		}
+		names[p.Name] = true
 		read := int64(0)
 		for r, err := range l.Rows(t.Context(), p, func(n int64) { read += n }) {
 			if err != nil {

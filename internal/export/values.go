@@ -87,8 +87,9 @@ func vectorValues(f column.Field, b array.ListLikeBuilder) appender {
 	case *array.Int8Builder:
 		return func(v []byte) error {
 			b.Append(true)
+			values.Reserve(len(v))
 			for _, x := range v {
-				values.Append(int8(x))
+				values.UnsafeAppend(int8(x))
 			}
 			return nil
 		}
