@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -24,9 +23,9 @@ func (w *world) check() {
 	}
 }
 
-// again starts once more: it must find nothing to do.
+// again starts once more: it must find nothing to persist.
 func (w *world) again() {
-	keys, doc := w.data(), w.state()
+	keys := w.data()
 	w.tell("> once more")
 	l := w.start()
 	if !l.ready() {
@@ -43,9 +42,6 @@ func (w *world) again() {
 	}
 	if now := w.data(); !slices.Equal(keys, now) {
 		w.fail("a further start changed the objects:\n%s", changes(keys, now))
-	}
-	if now := w.state(); now != doc {
-		w.fail("a further start changed the document:\n%s\nwhich was\n%s", changes(strings.Split(doc, "\n"), strings.Split(now, "\n")), doc)
 	}
 }
 
@@ -65,22 +61,12 @@ func changes(was, now []string) string {
 	return b.String()
 }
 
-// data are the keys of everything but the document.
+// data are the keys of what holds rows, deletes, bad records and events. An
+// idle seal may be due in any life, so the document, manifests and compound
+// statistics are not among them.
 func (w *world) data() []string {
-	return slices.DeleteFunc(w.bucket.Keys(""), func(key string) bool { return key == checkpoints.DocumentKey(v0.Name()) })
-}
-
-// state is the document less what every claim changes.
-func (w *world) state() string {
-	d, err := checkpoints.Decode(v0.Name(), w.bucket.Data(checkpoints.DocumentKey(v0.Name())))
-	if err != nil {
-		w.fail("%v", err)
-		return ""
-	}
-	d.Epoch, d.Owner, d.Sequence, d.Earlier = 0, "", 0, nil
-	text, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		w.fail("%v", err)
-	}
-	return string(text)
+	return slices.DeleteFunc(w.bucket.Keys(""), func(key string) bool {
+		return strings.HasPrefix(key, checkpoints.DocumentPrefix) || strings.HasPrefix(key, "segments/") ||
+			strings.HasSuffix(key, "/"+checkpoints.CompoundStats)
+	})
 }

@@ -43,8 +43,7 @@ type life struct {
 
 // start runs a flow until it has claimed, or ended.
 func (w *world) start() *life {
-	w.lives++
-	l := &life{world: w, number: w.lives, lost: make(chan struct{}), dead: make(chan struct{}), ended: make(chan struct{}), held: make(chan struct{}), times: map[string]int{}}
+	l := &life{world: w, number: len(w.all) + 1, lost: make(chan struct{}), dead: make(chan struct{}), ended: make(chan struct{}), held: make(chan struct{}), times: map[string]int{}}
 	ctx, kill := context.WithCancelCause(context.Background())
 	stop, drain := context.WithCancel(ctx)
 	l.kill, l.stop = kill, drain
@@ -73,6 +72,7 @@ func (w *world) start() *life {
 		l.mailbox, l.next = m, from.Offset
 		close(ready)
 	}
+	w.all = append(w.all, l)
 	w.tell("life %d starts", l.number)
 	w.mu.Lock()
 	w.current = l

@@ -55,7 +55,7 @@ type writer struct {
 	clock int64 // Unix ms
 	next  int64 // offset
 	row   int64
-	sent  []recording.Record // inserts and deletes, which a producer may repeat
+	sent  []recording.Record // inserts and deletes with a message ID, which a producer may repeat
 }
 
 // quiet are limits under which nothing is cut by itself.
@@ -172,7 +172,7 @@ func (w *writer) write(verb string, args []string) error {
 	m.first, w.row = w.row, w.row+max(m.rows, 1)
 	r, ok := m.record(verb)
 	switch {
-	case ok && (verb == "insert" || verb == "delete"):
+	case ok && m.id != 0:
 		w.sent = append(w.sent, r)
 	case ok || verb == "control":
 	case verb == "bad":

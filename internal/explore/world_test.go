@@ -33,7 +33,7 @@ type world struct {
 	bucket  *membucket.Bucket
 	began   time.Time
 	replay  int // records that a life after a failure reads at a time of what others read before
-	lives   int
+	all     []*life
 	fetched int // records that some life has read
 
 	mu       sync.Mutex
@@ -175,6 +175,11 @@ func (w *world) run() {
 	w.finish()
 	if w.failure == "" {
 		w.again()
+	}
+	// Whatever went wrong, nothing of this run may live on.
+	for _, l := range w.all {
+		l.die()
+		<-l.ended
 	}
 }
 
