@@ -44,7 +44,7 @@ func newCheck(a *Archive, want *Expected, o CheckOptions) *check {
 		o.MaxProblems = 20
 	}
 	return &check{
-		archive: a, want: want, digest: newDigester(), partial: o.Partial, fresh: map[string]*checkpoints.Document{},
+		archive: a, want: want, digest: newDigester(), partial: o.Partial, atOnce: matchAtOnce, fresh: map[string]*checkpoints.Document{},
 		refs: map[checkpoints.SegmentRef]*references{}, autos: map[auto]int64{}, late: map[late]int64{},
 		report: &Report{VChannels: len(a.vchannels), Repeated: want.Repeated, Excluded: want.Excluded, limit: o.MaxProblems},
 	}
@@ -68,6 +68,7 @@ type check struct {
 	report  *Report
 	digest  digester
 	partial bool
+	atOnce  int                              // entries compared together
 	read    func()                           // called after each flush; may be nil
 	fresh   map[string]*checkpoints.Document // as they were read later, by vchannel
 	refs    map[checkpoints.SegmentRef]*references

@@ -99,34 +99,38 @@ func (c *check) unreferenced(ctx context.Context, info checkpoints.Info, log str
 	vchannel := stat.Meta[checkpoints.MetaVChannel]
 	epoch, _ := strconv.ParseInt(stat.Meta[checkpoints.MetaEpoch], 10, 64)
 	doc := c.archive.doc(vchannel)
-	if c.partial && doc != nil && epoch > doc.Epoch {
-		// Claimed again since its document was read.
-		_, err := c.moved(ctx, vchannel, func(d *checkpoints.Document) bool {
-			if d.Epoch >= epoch {
-				doc = d
-			}
-			return d.Epoch >= epoch
-		})
-		if err != nil {
-			return err
-		}
+	late, err := c.uploadedSince(ctx, vchannel, epoch, log)
+	if err != nil {
+		return err
 	}
 	switch {
-	case doc != nil && c.partial && log == checkpoints.CompoundStats && epoch >= c.archive.doc(vchannel).Epoch && epoch <= doc.Epoch:
-		c.report.UnderWay++ // of a segment that was sealed since the documents were read
+	case late:
+		c.report.UnderWay++
 	case doc == nil || epoch <= 0 || epochOf(log) != epoch:
 		c.problem("%s is referred to by nothing, and its metadata (vchannel %q, epoch %d) do not tell why it is there", info.Key, vchannel, epoch)
 	case epoch > doc.Epoch:
 		c.problem("%s is of epoch %d, the document of %s of epoch %d", info.Key, epoch, vchannel, doc.Epoch)
 	case epoch == doc.Epoch && !c.partial:
 		c.problem("%s is referred to by nothing, although its epoch %d is the last of %s", info.Key, epoch, vchannel)
-	case epoch >= c.archive.doc(vchannel).Epoch:
-		c.report.UnderWay++
 	default:
 		c.report.Unreferenced++
 		c.report.UnreferencedBytes += info.Size
 	}
 	return nil
+}
+
+// uploadedSince says whether an object is of a claim that has not ended, or
+// was made after the document was read: what is stored now may refer to it, or
+// what will be.
+func (c *check) uploadedSince(ctx context.Context, vchannel string, epoch int64, log string) (bool, error) {
+	v := c.archive.VChannel(vchannel)
+	if !c.partial || vchannel == "" || epoch <= 0 || log != checkpoints.CompoundStats && epochOf(log) != epoch || v != nil && v.Doc == nil {
+		return false, nil
+	}
+	if v != nil && epoch <= v.Doc.Epoch {
+		return epoch == v.Doc.Epoch, nil
+	}
+	return c.moved(ctx, vchannel, func(d *checkpoints.Document) bool { return epoch <= d.Epoch })
 }
 
 // epochOf is the epoch in a log ID of 18 digits, 0 if it is none.

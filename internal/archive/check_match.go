@@ -26,7 +26,7 @@ func (c *check) match(ctx context.Context) error {
 		n, to := 0, from
 		for ; to < spoolParts; to++ {
 			more := c.want.rows.parts[to].count + c.items.parts[to].count
-			if to > from && n+more > matchAtOnce {
+			if to > from && n+more > c.atOnce {
 				break
 			}
 			n += more

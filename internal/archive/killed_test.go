@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -25,8 +26,14 @@ var errKill = errors.New("killed by the test")
 // generated writes records of everything that logs hold to a file.
 func generated(t *testing.T, seed uint64, records int) (path string, total traffic.Totals) {
 	t.Helper()
+	return generatedAt(t, traffic.Default(seed, 2).Pace, seed, records)
+}
+
+// generatedAt is generated with another pace of the log's own time.
+func generatedAt(t *testing.T, pace time.Duration, seed uint64, records int) (path string, total traffic.Totals) {
+	t.Helper()
 	cfg := traffic.Default(seed, 2)
-	cfg.MaxRecord, cfg.SegmentRows = 8<<10, 400
+	cfg.MaxRecord, cfg.SegmentRows, cfg.Pace = 8<<10, 400, pace
 	stream := traffic.New(cfg)
 	path = filepath.Join(t.TempDir(), "records.jsonl")
 	w, err := recording.Create(path)

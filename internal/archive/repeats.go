@@ -16,7 +16,8 @@ type repeats struct {
 	known    map[sent]bool
 	order    []sentAt
 	messages int    // that had an ID
-	highest  uint64 // tick
+	lowest   uint64 // tick; 0: none yet
+	highest  uint64
 }
 
 type sent struct {
@@ -53,6 +54,9 @@ func (r *repeats) again(id int64, shard string, kind commonpb.MsgType, timestamp
 }
 
 func (r *repeats) tick(ts uint64) {
+	if r.lowest == 0 {
+		r.lowest = ts
+	}
 	r.highest = max(r.highest, ts)
 	r.order = slices.DeleteFunc(r.order, func(m sentAt) bool {
 		if m.ts <= ts {

@@ -122,14 +122,24 @@ func (l *expectedLog) seesNot(identity int64) {
 	}
 }
 
+// ahead is how far rows may be ahead of the ticks around them: ten seconds of
+// hybrid time, and ticks come five times a second.
+const ahead = 10_000 << 18
+
 // inDoubt says whether a message may be the repeat of one that is gone from
 // the log: one is remembered over so many messages, and until a tick at or
-// above its rows' timestamps.
+// above its rows' timestamps, which are not far ahead of the log's first tick
+// if its first copy was before that.
 func (l *expectedLog) inDoubt(id int64, timestamps []uint64) bool {
-	if l.blind == 0 || id == 0 || l.repeats.messages >= remembered {
+	r := &l.repeats
+	if l.blind == 0 || id == 0 || r.messages >= remembered {
 		return false
 	}
-	return len(timestamps) == 0 || slices.Max(timestamps) > l.repeats.highest
+	if len(timestamps) == 0 || r.lowest == 0 {
+		return true
+	}
+	ts := slices.Max(timestamps)
+	return ts > r.highest && ts <= r.lowest+ahead
 }
 
 // unread says whether rows in this range may be of records that were not

@@ -26,6 +26,7 @@ type VerifyOptions struct {
 	Complete    bool
 	MaxProblems int    // told in words; 0: 20
 	Dir         string // of temporary files
+	AtOnce      int    // rows in memory; 0: a million, about 150 MB
 	// Progress tells how many records of the log, then how many flushes of
 	// the bucket are read; a total of 0 is unknown. It may be nil.
 	Progress func(stage string, done, total int64)
@@ -53,6 +54,9 @@ func Verify(ctx context.Context, b checkpoints.Bucket, o VerifyOptions) (*Report
 	}
 	c := newCheck(a, newExpected(rows), CheckOptions{Partial: !o.Complete, MaxProblems: o.MaxProblems})
 	c.items = items
+	if o.AtOnce > 0 {
+		c.atOnce = o.AtOnce
+	}
 	v := &verification{check: c, o: o}
 	err = v.run(ctx, v.readLog, v.logs, v.positions, v.quarantine, v.segments, v.match, v.rerouted, v.ddl, v.listings)
 	if err = errors.Join(err, rows.close(), items.close()); err != nil {
