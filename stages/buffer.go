@@ -172,7 +172,7 @@ func (b *Buffer) insert(m *Message) error {
 		b.begin(s, c.schema.Fields, m)
 	}
 	before := s.held
-	if err := appendRows(b.cfg.Pool, s.columns, in, c.views); err != nil {
+	if err := appendRows(b.cfg.Pool, s.columns, in, c.views, c.schema.Absent); err != nil {
 		return fmt.Errorf("offset %d: %w", m.Record.Offset, err)
 	}
 	s.grown(in.MinTS, in.MaxTS, m.Record.Time)

@@ -93,6 +93,9 @@ func (b *Buffer) event(e *Event) error {
 	}
 	switch e.Kind {
 	case checkpoints.CreateCollection, checkpoints.AlterCollection:
+		if len(e.Schema) == 0 {
+			break // a new name
+		}
 		if c != nil && bytes.Equal(c.raw, e.Schema) {
 			return nil // the copy of another shard
 		}

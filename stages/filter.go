@@ -23,6 +23,10 @@ type Filter struct {
 	segments map[int64]known
 	places   map[place]ends
 	drops    map[place]int64 // offset of the drop; partition allPartitions for a collection
+	// schemas are the offsets of the collections' schemas. What lies before one
+	// was cut or put into quarantine with it; a bad record read again would be
+	// held against a schema that it was not written under, and might fit.
+	schemas map[int64]int64
 }
 
 // place is a partition of a collection.
@@ -44,12 +48,13 @@ type ends struct{ rows, deletes int64 }
 func NewFilter(doc *checkpoints.Document, lookup Lookup) *Filter {
 	f := &Filter{
 		lookup: lookup, seek: doc.Seek.Offset,
-		segments: map[int64]known{}, places: map[place]ends{}, drops: map[place]int64{},
+		segments: map[int64]known{}, places: map[place]ends{}, drops: map[place]int64{}, schemas: map[int64]int64{},
 	}
 	for id, s := range doc.Segments {
 		f.segments[id] = known{place{s.Collection, s.Partition}, s.End.Offset, s.State >= checkpoints.Flushed}
 	}
 	for id, c := range doc.Collections {
+		f.schemas[id] = c.SchemaOffset
 		if c.Dropped != nil {
 			f.drops[place{id, wholeCollection}] = c.Dropped.Offset
 		}
@@ -152,7 +157,8 @@ func (f *Filter) keep(m *Message, n *Counts) bool {
 			return f.afterDrop(m, at, int64(m.Delete.Rows), n)
 		}
 		m.Route = Auto
-		return !f.persisted(m, f.places[at].deletes, int64(m.Delete.Rows), n)
+		end := max(f.places[at].deletes, f.schemas[at.collection])
+		return !f.persisted(m, end, int64(m.Delete.Rows), n)
 	}
 	return m.Identity.Offset >= f.seek
 }
@@ -162,6 +168,9 @@ func (f *Filter) insert(m *Message, n *Counts) bool {
 	at := place{in.Collection, in.Partition}
 	if f.dropped(at) {
 		return f.afterDrop(m, at, rows, n)
+	}
+	if f.persisted(m, f.schemas[at.collection], rows, n) {
+		return false
 	}
 	if in.Segment != 0 {
 		s := f.segments[in.Segment]

@@ -38,7 +38,7 @@ const maxRows = 1 << 30
 
 // fit finds the column view of each schema field, in the schema's order, and
 // says why the message does not fit. A nil view stands for the system fields
-// and for a nullable field that the message leaves out.
+// and for a field that the message leaves out, which has its default or null.
 func fit(s *column.Schema, m *wire.Insert, fields []wire.Field, views []*wire.Field) ([]*wire.Field, error) {
 	if m.RowBased {
 		return nil, fmt.Errorf("row based inserts are not supported")
@@ -64,10 +64,11 @@ func fit(s *column.Schema, m *wire.Insert, fields []wire.Field, views []*wire.Fi
 			return nil, fmt.Errorf("field %q (%d): type %s is not supported", f.Name, f.ID, f.Type)
 		}
 		v := find(fields, f, i-2)
-		if v == nil && !f.Nullable && rows > 0 {
-			return nil, fmt.Errorf("field %q (%d) is missing", f.Name, f.ID)
-		}
-		if v != nil {
+		if v == nil {
+			if err := mayBeAbsent(f, s.Absent[i], m); err != nil {
+				return nil, fmt.Errorf("field %q (%d) %w", f.Name, f.ID, err)
+			}
+		} else {
 			used++
 			if err := fieldFits(f, v, rows); err != nil {
 				return nil, fmt.Errorf("field %q (%d): %w", f.Name, f.ID, err)
@@ -75,10 +76,32 @@ func fit(s *column.Schema, m *wire.Insert, fields []wire.Field, views []*wire.Fi
 		}
 		views = append(views, v)
 	}
+	for i := range s.Computed { // computed again from what it is computed from
+		if used < len(fields) && find(fields, &s.Computed[i], len(fields)) != nil {
+			used++
+		}
+	}
 	if used != len(fields) {
 		return nil, fmt.Errorf("%d columns, of which the schema knows %d", len(fields), used)
 	}
 	return views, nil
+}
+
+// maxFilled bounds what a default can make of a message that leaves its
+// column out, in bytes.
+const maxFilled = 1 << 30
+
+// mayBeAbsent says why a message must have a column for the field. Milvus 2.6
+// leaves out what has a default or can be null, above all of a field that was
+// added after the sender has read the schema; earlier releases send all.
+func mayBeAbsent(f *column.Field, value []byte, m *wire.Insert) error {
+	if m.Rows > 0 && !f.Nullable && (value == nil || !m.Stamped && !f.Dynamic) {
+		return fmt.Errorf("is missing")
+	}
+	if len(value) > 0 && m.Rows > maxFilled/uint64(len(value)) {
+		return fmt.Errorf("is missing in %d rows and its default has %d bytes", m.Rows, len(value))
+	}
+	return nil
 }
 
 // find looks where the field is expected first: columns travel in schema order.
@@ -119,6 +142,9 @@ func fieldFits(f *column.Field, v *wire.Field, rows int) error {
 			return err
 		}
 	}
+	if v.Kind == wire.GeometryWKT {
+		return fmt.Errorf("a geometry as text (WKT): Milvus logs and stores well-known binary")
+	}
 	if v.Kind == wire.None && rows > 0 || v.Kind != wire.None && !travels(f.Type, v.Kind) {
 		return fmt.Errorf("values of another type than %s", f.Type)
 	}
@@ -156,6 +182,36 @@ func values(f *column.Field, v *wire.Field) (int, error) {
 		if !v.Strings.UTF8() {
 			return 0, fmt.Errorf("a text is not UTF-8")
 		}
+	case wire.SparseVector:
+		for s := range v.Strings.All {
+			if len(s)%sparseEntry != 0 {
+				return 0, fmt.Errorf("a sparse vector of %d bytes is no list of indices and values", len(s))
+			}
+		}
+	case wire.Arrays:
+		for s := range v.Strings.All {
+			if err := arrayFits(f, s); err != nil {
+				return 0, err
+			}
+		}
 	}
 	return v.Strings.Len(), nil
+}
+
+// sparseEntry is the size of an index and its value.
+const sparseEntry = 8
+
+// arrayFits looks into an array, which is stored as it was sent: Milvus would
+// not read it if it were no message, or of another element type.
+func arrayFits(f *column.Field, row []byte) error {
+	a, err := wire.ParseScalars(row)
+	switch {
+	case err != nil:
+		return fmt.Errorf("an array: %w", err)
+	case a.Kind != wire.None && !travels(f.Element, a.Kind):
+		return fmt.Errorf("an array of another type than %s", f.Element)
+	case a.Kind == wire.Texts && !a.Strings.UTF8():
+		return fmt.Errorf("a text in an array is not UTF-8")
+	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 // appendRows copies a message's rows into a segment's columns, which are in
 // the schema's order as the views are. It is the one copy that a row's bytes
 // see between the record and the file.
-func appendRows(p *column.Pool, columns []*column.Column, m *wire.Insert, views []*wire.Field) error {
+func appendRows(p *column.Pool, columns []*column.Column, m *wire.Insert, views []*wire.Field, absent [][]byte) error {
 	for i, c := range columns {
 		var err error
 		switch {
@@ -21,9 +21,7 @@ func appendRows(p *column.Pool, columns []*column.Column, m *wire.Insert, views 
 		case c.Field.ID == column.Timestamp:
 			err = appendTimestamps(p, c, m.Timestamps, m.Stamped, m.MaxTS, m.Rows)
 		case views[i] == nil:
-			for range m.Rows {
-				c.AppendNull(p)
-			}
+			appendAbsent(p, c, absent[i], m.Rows)
 		case views[i].Valid != nil:
 			err = appendNullable(p, c, views[i])
 		default:
@@ -34,6 +32,20 @@ func appendRows(p *column.Pool, columns []*column.Column, m *wire.Insert, views 
 		}
 	}
 	return nil
+}
+
+// appendAbsent gives rows the default of their field, or null.
+func appendAbsent(p *column.Pool, c *column.Column, value []byte, rows uint64) {
+	for range rows {
+		switch {
+		case value == nil:
+			c.AppendNull(p)
+		case c.Field.Width() > 0:
+			c.AppendFixed(p, value)
+		default:
+			c.AppendBytes(p, value)
+		}
+	}
 }
 
 func appendField(p *column.Pool, c *column.Column, v *wire.Field) error {

@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
@@ -34,13 +35,21 @@ const (
 // wal reads one record of Milvus 2.6. Records are taken in offset order: what
 // Milvus orders by tick before it reads on, identities order here.
 func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) (Message, error) {
-	if w.Encrypted {
+	control := w.Control() && w.Type != walTimeTick && w.Type != walFlushAll
+	if w.Encrypted && !control {
 		// In quarantine its rows would be missing from the archive silently.
 		return Message{}, fmt.Errorf("%w at offset %d", ErrEncrypted, r.Offset)
 	}
 	if w.Tick < d.next.Tick {
 		b.pack.Counts.BelowTick++
 		return Message{}, nil
+	}
+	if control { // the coordinators' copy of what stands in the vchannels too
+		b.pack.Counts.Ignored++
+		return Message{}, nil
+	}
+	if reason := walUnknown(w); reason != "" {
+		return Message{Bad: reason}, nil
 	}
 	switch w.Type {
 	case walTimeTick:
@@ -68,6 +77,20 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 		return m, nil
 	}
 	return walEvent(b, r, w), nil
+}
+
+// walUnknown says why a record cannot be read as what its headers name.
+func walUnknown(w wire.WAL) string {
+	_, ddl := ddlTypes[w.Type]
+	switch {
+	case w.Version != "1" && w.Version != "2":
+		return fmt.Sprintf("unknown WAL version %q", w.Version)
+	case w.Version != "1" && (ddl || w.Type == walInsert || w.Type == walDelete):
+		return fmt.Sprintf("WAL message type %d has no version %s", w.Type, w.Version)
+	case w.Type >= walBeginTxn && w.Type <= walRollbackTxn && !w.InTxn:
+		return "a transaction without an ID"
+	}
+	return ""
 }
 
 // commit lets a transaction's messages take effect: their identity and their
@@ -167,33 +190,44 @@ func newWALEvent(r *Record, w wire.WAL) (*Event, error) {
 	return nil, nil
 }
 
-// schemaChange reads the new schema of a collection; an alteration of
-// anything else has no effect here. That it seals the collection's segments
-// follows from the event; the list of them in the header is Milvus' own.
+// schemaChange reads the new schema or name of a collection; an alteration of
+// anything else has no effect here. That a schema seals the collection's
+// segments follows from the event; the list of them in the header is Milvus' own.
 func schemaChange(r *Record, w wire.WAL) (*Event, error) {
 	n, err := wire.Numbers(w.Header, 2)
 	if err != nil {
 		return nil, fmt.Errorf("schema change header: %w", err)
 	}
-	collection, path := int64(n[0]), []int{1}
-	if w.Type == walAlterCollection {
-		collection, path = int64(n[1]), []int{1, 5}
+	schema, err := wire.Message(r.Value, 1)
+	var name []byte
+	if w.Type == walAlterCollection && err == nil {
+		n[0] = n[1]
+		schema, name, err = updates(schema)
 	}
-	schema := r.Value
-	for _, field := range path {
-		if schema, err = wire.Message(schema, field); err != nil {
-			return nil, fmt.Errorf("schema change: %w", err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("schema change: %w", err)
 	}
-	if len(schema) == 0 {
+	if len(schema)+len(name) == 0 {
 		return nil, nil
 	}
-	parsed, err := column.ParseSchema(schema)
-	if err != nil {
-		return nil, err
-	}
 	e := &Event{}
-	e.Kind, e.Collection, e.Name = checkpoints.AlterCollection, collection, parsed.Name
-	e.Schema = append([]byte(nil), schema...)
+	e.Kind, e.Collection, e.Name = checkpoints.AlterCollection, int64(n[0]), string(name)
+	if len(schema) > 0 {
+		parsed, err := column.ParseSchema(schema)
+		if err != nil {
+			return nil, err
+		}
+		e.Schema = append([]byte(nil), schema...)
+		e.Name = cmp.Or(e.Name, parsed.Name)
+	}
 	return e, checkEvent(e)
+}
+
+// updates reads what an alteration of a collection changes.
+func updates(b []byte) (schema, name []byte, err error) {
+	if name, err = wire.Message(b, 3); err != nil {
+		return nil, nil, err
+	}
+	schema, err = wire.Message(b, 5)
+	return schema, name, err
 }

@@ -71,7 +71,7 @@ func (x *Expected) insert(l *expectedLog, m letter, request *msgpb.InsertRequest
 	if c.schema == nil {
 		return fmt.Errorf("collection %d was not created before it", request.GetCollectionID())
 	}
-	columns, err := c.columns(request)
+	columns, err := c.columns(request, m.wal)
 	if err != nil {
 		return err
 	}

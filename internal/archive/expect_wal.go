@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -20,6 +21,8 @@ type walRecord struct {
 	inTxn     bool
 	txn       uint64
 	keepalive int64 // ms; negative: for ever
+	version   string
+	control   bool // of the coordinators' channel
 }
 
 // walOf reads the headers; ok is false for a record of an earlier release.
@@ -31,8 +34,8 @@ func walOf(r *recording.Record) (w walRecord, ok bool, err error) {
 	if _, ok = headers["_v"]; !ok {
 		return w, false, nil
 	}
-	_, encrypted := headers["_ch"]
-	if encrypted {
+	w.version, w.control = headers["_v"], strings.HasSuffix(headers["_vc"], "_vcchan")
+	if _, encrypted := headers["_ch"]; encrypted && !w.control {
 		return w, true, errors.New("encrypted")
 	}
 	if w.kind, err = strconv.Atoi(headers["_t"]); err != nil {
@@ -85,6 +88,12 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 		x.BelowTick++
 		return nil
 	}
+	if w.control && w.kind != 1 && w.kind != 37 {
+		return nil
+	}
+	if err := w.known(); err != nil {
+		return err
+	}
 	m := letter{kind: walKind(w.kind), value: r.Value, offset: r.Offset, identity: r.Offset, tick: w.tick, wal: true}
 	m.doubt = l.blind > 0 && !l.ticked
 	switch w.kind {
@@ -115,6 +124,20 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 		return nil
 	}
 	return x.take(l, m)
+}
+
+// known says why the record's body cannot be told from its headers.
+func (w *walRecord) known() error {
+	first := w.version == "1"
+	switch kind := w.kind; {
+	case !first && w.version != "2":
+		return fmt.Errorf("version %s", w.version)
+	case !first && kind > 1 && walKind(kind) != commonpb.MsgType_Undefined:
+		return fmt.Errorf("version %s of type %d", w.version, kind)
+	case kind >= 900 && kind <= 902 && !w.inTxn:
+		return errors.New("no transaction")
+	}
+	return nil
 }
 
 // walRows takes an insert or delete, now or at its transaction's commit. One

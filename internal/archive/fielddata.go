@@ -10,6 +10,8 @@ import (
 	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/proto"
+
+	"flowgraph/stages/column"
 )
 
 // fieldColumn is one field of a message: its values as a binlog has them.
@@ -23,7 +25,7 @@ type fieldColumn struct {
 
 // columns are the message's user fields by ID, or why the message does not
 // fit the collection.
-func (c *expectedCollection) columns(m *msgpb.InsertRequest) ([]fieldColumn, error) {
+func (c *expectedCollection) columns(m *msgpb.InsertRequest, wal bool) ([]fieldColumn, error) {
 	rows := int(m.GetNumRows())
 	if len(m.GetRowIDs()) != rows || len(m.GetTimestamps()) != rows || len(m.GetRowData()) > 0 || m.GetPartitionID() <= 0 {
 		return nil, fmt.Errorf("%d row IDs and %d timestamps for %d rows in partition %d",
@@ -34,6 +36,9 @@ func (c *expectedCollection) columns(m *msgpb.InsertRequest) ([]fieldColumn, err
 		f := c.field(data)
 		if f == nil {
 			return nil, fmt.Errorf("field %q (%d) is not in the schema", data.GetFieldName(), data.GetFieldId())
+		}
+		if c.computes(f) {
+			continue
 		}
 		col, err := newFieldColumn(f, data)
 		if err != nil {
@@ -46,9 +51,22 @@ func (c *expectedCollection) columns(m *msgpb.InsertRequest) ([]fieldColumn, err
 	}
 	for _, f := range c.schema.GetFields() {
 		has := slices.ContainsFunc(out, func(col fieldColumn) bool { return col.id == f.GetFieldID() })
-		if f.GetFieldID() >= 100 && !has && !f.GetNullable() {
+		if f.GetFieldID() < 100 || has || rows == 0 || c.computes(f) {
+			continue
+		}
+		value := defaultOf(column.Field{Type: f.GetDataType()}, f.GetDefaultValue())
+		if value == nil && f.GetIsDynamic() && !f.GetNullable() {
+			value = []byte("{}")
+		}
+		if !f.GetNullable() && (value == nil || !wal && !f.GetIsDynamic()) {
 			return nil, fmt.Errorf("field %q is missing", f.GetName())
 		}
+		if value != nil {
+			out = append(out, fieldColumn{id: f.GetFieldID(), rows: rows, value: func(int, []byte) []byte { return value }})
+		}
+	}
+	for _, f := range c.schema.GetStructArrayFields() {
+		return nil, fmt.Errorf("field %q: arrays of structs are not stored", f.GetName())
 	}
 	slices.SortFunc(out, func(a, b fieldColumn) int { return int(a.id - b.id) })
 	return out, nil
@@ -61,6 +79,15 @@ func (c *expectedCollection) field(data *schemapb.FieldData) *schemapb.FieldSche
 		}
 	}
 	return nil
+}
+
+// computes says whether Milvus computes the field behind the log: every
+// function's output but that of a text embedding.
+func (c *expectedCollection) computes(f *schemapb.FieldSchema) bool {
+	return slices.ContainsFunc(c.schema.GetFunctions(), func(fn *schemapb.FunctionSchema) bool {
+		return fn.GetType() != schemapb.FunctionType_TextEmbedding && fn.GetType() != schemapb.FunctionType_Unknown &&
+			(slices.Contains(fn.GetOutputFieldIds(), f.GetFieldID()) || slices.Contains(fn.GetOutputFieldNames(), f.GetName()))
+	})
 }
 
 func newFieldColumn(f *schemapb.FieldSchema, data *schemapb.FieldData) (fieldColumn, error) {
@@ -162,6 +189,11 @@ func (c *fieldColumn) vectors(f *schemapb.FieldSchema, v *schemapb.VectorField) 
 		return c.fixed(v.GetInt8Vector(), dim)
 	case schemapb.DataType_SparseFloatVector:
 		c.texts(v.GetSparseFloatVector().GetContents())
+		for _, row := range v.GetSparseFloatVector().GetContents() {
+			if len(row)%8 != 0 {
+				return fmt.Errorf("a sparse vector of %d bytes", len(row))
+			}
+		}
 		return nil
 	default:
 		return fmt.Errorf("type %s is not a vector that is stored", t)

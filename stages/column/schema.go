@@ -78,6 +78,12 @@ type Schema struct {
 	Name   string
 	Fields []Field // RowID and Timestamp first, then by ID
 	Key    Field   // the primary key
+	// Absent holds, by index in Fields, the value of rows whose message has no
+	// column for the field: its default; nil is none.
+	Absent [][]byte
+	// Computed are the outputs of functions that are computed behind the log:
+	// no message has them, so no segment does, and Fields leaves them out.
+	Computed []Field
 }
 
 // ParseSchema reads a serialized schemapb.CollectionSchema.
@@ -95,6 +101,7 @@ func NewSchema(pb *schemapb.CollectionSchema) (*Schema, error) {
 		{ID: RowID, Name: "RowID", Type: schemapb.DataType_Int64},
 		{ID: Timestamp, Name: "Timestamp", Type: schemapb.DataType_Int64},
 	}}
+	values := map[int64][]byte{}
 	for _, f := range pb.GetFields() {
 		if f.GetFieldID() == RowID || f.GetFieldID() == Timestamp {
 			continue
@@ -103,15 +110,23 @@ func NewSchema(pb *schemapb.CollectionSchema) (*Schema, error) {
 		if err != nil {
 			return nil, fmt.Errorf("collection %q: %w", pb.GetName(), err)
 		}
+		if computed(pb, f) {
+			s.Computed = append(s.Computed, field)
+			continue
+		}
 		if field.PrimaryKey {
 			s.Key = field
 		}
 		s.Fields = append(s.Fields, field)
+		values[field.ID] = absent(field, f.GetDefaultValue())
 	}
 	for _, f := range pb.GetStructArrayFields() { // known by name, so that their rows are refused by name
 		s.Fields = append(s.Fields, Field{ID: f.GetFieldID(), Name: f.GetName(), Type: schemapb.DataType_ArrayOfStruct})
 	}
 	slices.SortFunc(s.Fields, func(a, b Field) int { return int(a.ID - b.ID) })
+	for _, f := range s.Fields {
+		s.Absent = append(s.Absent, values[f.ID])
+	}
 	if s.Key.ID == 0 {
 		return nil, fmt.Errorf("collection %q has no primary key", pb.GetName())
 	}
@@ -127,6 +142,9 @@ func newField(f *schemapb.FieldSchema) (Field, error) {
 		n, err := strconv.Atoi(dim)
 		if err != nil || n <= 0 {
 			return out, fmt.Errorf("field %q: dim %q is not a positive number", f.GetName(), dim)
+		}
+		if out.Type == schemapb.DataType_BinaryVector && n%8 != 0 {
+			return out, fmt.Errorf("field %q: dim %d of a binary vector is no multiple of 8", f.GetName(), n)
 		}
 		out.Dim = n
 	}

@@ -85,6 +85,14 @@ var (
 	vectorKinds = [...]Kind{2: FloatVector, 3: BinaryVector, 4: Float16Vector, 5: BFloat16Vector, 6: SparseVector, 7: Int8Vector, 8: VectorArray}
 )
 
+// ParseScalars reads a serialized ScalarField, which is what one row of an
+// array is.
+func ParseScalars(b []byte) (Field, error) {
+	var f Field
+	err := f.scalars(b)
+	return f, err
+}
+
 func (f *Field) scalars(b []byte) error {
 	var values arm
 	for len(b) > 0 {

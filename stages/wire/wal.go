@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -20,6 +21,10 @@ type WAL struct {
 	Txn       int64
 	Keepalive int64 // ms; negative: the transaction never expires
 }
+
+// Control says whether the record is of the control channel: the coordinators'
+// own, in which no rows are.
+func (w *WAL) Control() bool { return strings.HasSuffix(w.VChannel, "_vcchan") }
 
 // ParseWAL reads the headers of a record. It returns false if they are not
 // those of a WAL record.
