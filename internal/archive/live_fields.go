@@ -1,13 +1,7 @@
 package archive
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"slices"
-
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
-	"google.golang.org/protobuf/proto"
 
 	"flowgraph/stages/column"
 )
@@ -20,68 +14,21 @@ type LiveField struct {
 	Default []byte
 }
 
-// readSchema makes the fields of the schema in force at the moment.
+// readSchema makes the fields of the schema in force at the moment. Outputs of
+// functions that Milvus computes behind the log are none of them.
 func (l *Live) readSchema() error {
 	if len(l.Raw) == 0 {
 		return fmt.Errorf("collection %d: no document or event has its schema: %w", l.Collection, ErrDamaged)
 	}
-	pb := new(schemapb.CollectionSchema)
-	if err := proto.Unmarshal(l.Raw, pb); err != nil {
-		return fmt.Errorf("schema of collection %d: %w", l.Collection, err)
-	}
-	schema, err := column.NewSchema(pb)
+	schema, err := column.ParseSchema(l.Raw)
 	if err != nil {
 		return err
 	}
-	for _, f := range schema.Fields {
-		field := LiveField{Field: f}
-		if i := slices.IndexFunc(pb.GetFields(), func(p *schemapb.FieldSchema) bool { return p.GetFieldID() == f.ID }); i >= 0 {
-			field.Default = defaultOf(f, pb.GetFields()[i].GetDefaultValue())
-		}
+	for i, f := range schema.Fields {
 		if f.ID == schema.Key.ID {
-			l.key = len(l.Fields)
+			l.key = i
 		}
-		l.Fields = append(l.Fields, field)
+		l.Fields = append(l.Fields, LiveField{Field: f, Default: schema.Absent[i]})
 	}
 	return nil
-}
-
-// defaultOf is a default as a value of the field; nil if there is none.
-func defaultOf(f column.Field, v *schemapb.ValueField) []byte {
-	le := binary.LittleEndian
-	switch d := v.GetData().(type) {
-	case *schemapb.ValueField_BoolData:
-		if d.BoolData {
-			return []byte{1}
-		}
-		return []byte{0}
-	case *schemapb.ValueField_IntData:
-		return integer(f, int64(d.IntData))
-	case *schemapb.ValueField_LongData:
-		return integer(f, d.LongData)
-	case *schemapb.ValueField_TimestamptzData:
-		return integer(f, d.TimestamptzData)
-	case *schemapb.ValueField_FloatData:
-		if f.Type == schemapb.DataType_Double {
-			return le.AppendUint64(nil, math.Float64bits(float64(d.FloatData)))
-		}
-		return le.AppendUint32(nil, math.Float32bits(d.FloatData))
-	case *schemapb.ValueField_DoubleData:
-		if f.Type == schemapb.DataType_Float {
-			return le.AppendUint32(nil, math.Float32bits(float32(d.DoubleData)))
-		}
-		return le.AppendUint64(nil, math.Float64bits(d.DoubleData))
-	case *schemapb.ValueField_StringData:
-		return append([]byte{}, d.StringData...) // an empty one is not nil
-	case *schemapb.ValueField_BytesData:
-		return append([]byte{}, d.BytesData...)
-	}
-	return nil
-}
-
-func integer(f column.Field, v int64) []byte {
-	if f.Width() == 4 {
-		return binary.LittleEndian.AppendUint32(nil, uint32(v))
-	}
-	return binary.LittleEndian.AppendUint64(nil, uint64(v))
 }
