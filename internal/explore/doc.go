@@ -7,6 +7,6 @@
 //
 //	go test ./internal/explore                            all points of all scripts
 //	go test ./internal/explore -args -sample 2000         so many of them, by -seed
-//	go test ./internal/explore -run TestEveryCallFails -args -script a01 -point 17 -kind zombie
+//	go test ./internal/explore -run TestEveryCallFails -args -script a01 -call 'life 1 poll 0' -kind zombie
 //	go test ./internal/explore -run TestRandomHistories -args -histories 100000 -seed 7
 package explore

@@ -51,11 +51,11 @@ func (w *world) start() *life {
 	metrics := flows.NewMetrics(prometheus.NewRegistry(), budget)
 	l.status = metrics
 	bucket := &calls{life: l, bucket: w.bucket}
-	sink := sinks.NewShared(bucket, w.tools.pool, 2, 4)
-	sink.Encoder = w.tools.encoder
+	sink := sinks.NewShared(bucket, w.pool, 2, 4)
+	sink.Encoder = w.encoder
 	f := flows.NewFlow(v0, &flows.Shared{
 		Sink: sink, Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
-		Buffer:  stages.BufferConfig{Limits: w.script.limits, Pool: w.tools.pool},
+		Buffer:  stages.BufferConfig{Limits: w.script.limits, Pool: w.pool},
 		Options: w.script.options, Metrics: metrics, Log: zerolog.Nop(),
 	})
 	f.Bounds = func(ctx context.Context) (start, end int64, err error) {

@@ -15,21 +15,14 @@ import (
 	"flowgraph/stages/column"
 )
 
-// tools are what worlds may share that run one after another in one bubble.
-type tools struct {
-	pool    *column.Pool
-	encoder *binlog.Encoder
-}
-
-func newTools() tools { return tools{&column.Pool{}, &binlog.Encoder{}} }
-
 // plan says what happens to a call.
 type plan func(op, name string) kind
 
 // world is one run of a script: what outlives its workers, and they.
 type world struct {
 	script  *script
-	tools   tools
+	pool    *column.Pool    // shared by all lives, as those of one process do
+	encoder *binlog.Encoder // the same
 	bucket  *membucket.Bucket
 	began   time.Time
 	replay  int // records that a life after a failure reads at a time of what others read before
@@ -48,8 +41,8 @@ type world struct {
 	failure  string
 }
 
-func newWorld(s *script, t tools, replay int, p plan) *world {
-	return &world{script: s, tools: t, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
+func newWorld(s *script, replay int, p plan) *world {
+	return &world{script: s, pool: &column.Pool{}, encoder: &binlog.Encoder{}, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
 }
 
 func (w *world) tell(format string, args ...any) {
