@@ -70,9 +70,9 @@ func (d *ddlCheck) collection(id int64, want *expectedCollection) {
 	if have.SchemaOffset >= d.log.end {
 		return // changed since the log was read
 	}
-	if have.Dropped == nil && (!bytes.Equal(have.Schema, want.raw) || have.Name != want.schema.GetName()) {
+	if have.Dropped == nil && (!bytes.Equal(have.Schema, want.raw) || have.Name != want.name) {
 		d.problem("%s: the document has the name %q and another schema than offset %d, whose name is %q",
-			what, have.Name, want.created, want.schema.GetName())
+			what, have.Name, want.created, want.name)
 	}
 }
 

@@ -138,7 +138,7 @@ func (l *expectedLog) define(collection int64, raw []byte, offset int64) error {
 	}
 	c := l.collection(collection)
 	if c.schema == nil || !bytes.Equal(c.raw, raw) {
-		c.raw, c.schema, c.created = raw, schema, offset
+		c.name, c.raw, c.schema, c.created = schema.GetName(), raw, schema, offset
 	}
 	return nil
 }

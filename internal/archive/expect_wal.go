@@ -194,19 +194,24 @@ func (l *expectedLog) alter(w walRecord, m letter) error {
 	if err != nil {
 		return err
 	}
-	schema := body.last(1)
+	schema, name := body.last(1), ""
 	if w.kind == 13 {
 		collection = header.number(2)
 		updates, err := messageOf(schema)
 		if err != nil {
 			return err
 		}
-		schema = updates.last(5)
+		schema, name = updates.last(5), string(updates.last(3))
 	}
-	if len(schema) == 0 {
-		return nil
+	if len(schema) > 0 {
+		if err := l.define(int64(collection), schema, m.offset); err != nil {
+			return err
+		}
 	}
-	return l.define(int64(collection), schema, m.offset)
+	if name != "" {
+		l.collection(int64(collection)).name = name
+	}
+	return nil
 }
 
 // assigned is the segment that an insert's header gives to the body's

@@ -60,6 +60,7 @@ type expectedLog struct {
 }
 
 type expectedCollection struct {
+	name       string
 	raw        []byte
 	schema     *schemapb.CollectionSchema
 	created    int64 // offset; -1: the schema was given by hand
@@ -146,7 +147,7 @@ func (x *Expected) SetSchema(topic string, partition int32, collection int64, ra
 		return fmt.Errorf("schema of collection %d: %w", collection, err)
 	}
 	c := x.log(topic, partition).collection(collection)
-	c.raw, c.schema, c.created = raw, schema, -1
+	c.name, c.raw, c.schema, c.created = schema.GetName(), raw, schema, -1
 	return nil
 }
 
