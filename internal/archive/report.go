@@ -71,7 +71,11 @@ func (r *Report) String() string {
 			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)
 		}
 	}
-	if r.Wrong == 0 {
+	switch {
+	case r.Wrong == 0 && r.Pending > 0:
+		b.WriteString("Exact: every row and delete that the positions cover is there once.\n")
+		return b.String()
+	case r.Wrong == 0:
 		b.WriteString("Exact: every row and delete is there once.\n")
 		return b.String()
 	}
