@@ -26,7 +26,9 @@ const (
 //	drain        a graceful stop, and a start
 //	restart      a kill, and a start
 //	takeover     another worker claims; the old one does not know and goes on
-//	rewind       an operator's command: to the log's beginning
+//	rewind [n]   an operator's command: to the log's beginning, or to the n-th
+//	             last of the positions from which workers began
+//	gc, sweep    an operator looks for garbage, and removes what was found
 //	clock 10m    so much later the next record is written
 //	skip n       so many offsets hold no record
 //	limits k=v   thresholds, for the whole script
@@ -44,7 +46,7 @@ type script struct {
 type step struct {
 	text     string
 	verb     string
-	n        int           // of poll and free
+	n        int           // of poll, free and rewind
 	span     time.Duration // of wait
 	produced int           // records in the log once the line is done
 }
@@ -105,12 +107,14 @@ func (w *writer) line(text, verb string, args []string) error {
 		n, err := strconv.ParseInt(strings.Join(args, ""), 10, 64)
 		w.next += n
 		return err
-	case "poll", "free":
-		st.n = 1 << 30
+	case "poll", "free", "rewind":
+		if verb != "rewind" {
+			st.n = 1 << 30
+		}
 		if len(args) > 0 {
 			st.n, err = strconv.Atoi(args[0])
 		}
-	case "drain", "restart", "takeover", "rewind":
+	case "drain", "restart", "takeover", "gc", "sweep":
 	default:
 		err = w.write(verb, args)
 	}

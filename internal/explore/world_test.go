@@ -1,15 +1,14 @@
 package explore
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
 	"flowgraph/sinks/binlog"
 	"flowgraph/stages/column"
@@ -28,6 +27,7 @@ type world struct {
 	replay  int // records that a life after a failure reads at a time of what others read before
 	all     []*life
 	fetched int // records that some life has read
+	garbage *archive.Collector
 
 	mu       sync.Mutex
 	plan     plan // nil: everything works
@@ -180,38 +180,13 @@ func (w *world) step(s step) {
 	w.mu.Lock()
 	w.produced = s.produced
 	w.mu.Unlock()
-	switch s.verb {
-	case "poll", "wait", "free", "drain", "restart", "takeover", "rewind":
-	default:
-		return
+	do, ok := actions[s.verb]
+	if !ok {
+		return // a record
 	}
 	w.tell("> %s", s.text)
-	l := w.alive()
-	if l == nil {
-		return
-	}
-	switch s.verb {
-	case "poll":
-		w.fetched = min(w.fetched+s.n, s.produced)
-		l.read(w.fetched, s.n)
-		time.Sleep(5 * time.Millisecond)
-	case "wait":
-		time.Sleep(s.span)
-	case "free":
-		l.box().Ask(int64(s.n))
-		synctest.Wait()
-	case "drain":
-		w.tell("life %d drained: %v", l.number, l.drain())
-	case "restart":
-		l.die()
-		<-l.ended
-	case "takeover":
-		w.usurp(l, zombie)
-		w.alive()
-	case "rewind":
-		if _, err := checkpoints.Rewind(context.Background(), w.bucket, v0, checkpoints.Position{LeaderEpoch: -1}); err != nil {
-			w.fail("rewind: %v", err)
-		}
+	if l := w.alive(); l != nil {
+		do(w, l, s)
 	}
 }
 
