@@ -27,7 +27,7 @@ func TestCrowdLosesOrDoublesRows(t *testing.T) {
 	w := newWorld(t)
 	writer := w.writing(w.generated(map[string]int32{"by-dev-traffic-dml_0": 1, "traffic": 15}), 150)
 	c := &crowd{
-		world: w, args: append(quick(), "--topics="+everything, "--group=crowd", "--session-timeout=1s"),
+		world: w, args: append(quick(), "--topics="+everything, "--group=crowd", "--session-timeout=2s"),
 		events: map[string]int{},
 	}
 	for range options.kills {

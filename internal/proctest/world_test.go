@@ -67,6 +67,13 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(client.Close)
 	w.bucket, w.admin = bucket, kadm.NewClient(client)
 	t.Cleanup(func() {
+		for _, p := range w.began {
+			for _, fault := range []string{"DATA RACE", "panic"} {
+				if p.logged(fault) {
+					t.Errorf("%s: %s", p.name, fault)
+				}
+			}
+		}
 		for _, p := range w.began[max(0, len(w.began)-4):] {
 			if t.Failed() {
 				t.Logf("the last of %s:\n%s", p.name, p.tail(12))
