@@ -17,6 +17,9 @@ var actions = map[string]func(*world, *life, step){
 	"poll": func(w *world, l *life, s step) {
 		w.fetched = min(w.fetched+s.n, s.produced)
 		l.read(w.fetched, s.n)
+		for _, z := range w.walking() {
+			z.read(w.fetched, s.n)
+		}
 		time.Sleep(5 * time.Millisecond)
 	},
 	"wait": func(_ *world, _ *life, s step) { time.Sleep(s.span) },

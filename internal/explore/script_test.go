@@ -36,6 +36,7 @@ type script struct {
 	name    string
 	limits  stages.Limits
 	options checkpoints.Options
+	replay  int // records that a new life reads at a time, up to the first failure
 	steps   []step
 	records []recording.Record
 	control map[int64]bool // offsets of transaction markers
@@ -69,7 +70,7 @@ func quiet() stages.Limits {
 }
 
 func parse(name, text string) (*script, error) {
-	s := &script{name: name, limits: quiet(), options: checkpoints.DefaultOptions(), expect: archive.NewExpected(), control: map[int64]bool{}}
+	s := &script{name: name, limits: quiet(), options: checkpoints.DefaultOptions(), replay: replays[0], expect: archive.NewExpected(), control: map[int64]bool{}}
 	s.options.MinInterval, s.options.PositionInterval, s.options.MaxWait = 20*time.Millisecond, 50*time.Millisecond, time.Second
 	w := &writer{script: s, clock: begun, row: 1}
 	for i, line := range strings.Split(text, "\n") {
@@ -153,6 +154,8 @@ func (w *writer) settings(args []string) error {
 			w.limits.SuccessorSeal = d
 		case "fold":
 			w.options.FoldAbove = int(n)
+		case "replay":
+			w.replay = int(n)
 		case "every":
 			w.options.MinInterval, w.options.PositionInterval = d, d
 		default:

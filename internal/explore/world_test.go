@@ -130,9 +130,16 @@ func (w *world) batch() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.met == 0 {
-		return replays[0]
+		return w.script.replay
 	}
 	return w.replay
+}
+
+// walking are those that lost their place, do not know it, and read on.
+func (w *world) walking() []*life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.zombies), func(l *life) bool { return !l.freed })
 }
 
 const attempts = 40 // lives in a row that may fail
