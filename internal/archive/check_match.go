@@ -152,6 +152,9 @@ func (m *match) delete(s *segmentCheck, t item) {
 	e := &m.list[at]
 	m.report.Deletes++
 	s.inRange(e, t)
+	if e.doubt != certain {
+		return // its first copy's place is unknown
+	}
 	if e.id < s.lastID {
 		s.wrong("the delete of offset %d stands after a later one", e.identity)
 	}
@@ -164,7 +167,7 @@ func (s *segmentCheck) holds(identity int64) bool {
 }
 
 func (s *segmentCheck) inRange(e *entry, t item) {
-	if e.identity < 0 {
+	if e.identity < 0 || e.doubt != certain {
 		s.unknowns = true
 		return
 	}
@@ -209,7 +212,7 @@ func sameRecord(x, y *entry) bool {
 // mayBePending says whether a row that is not there is above all positions
 // that would keep a restart from reading it.
 func (c *check) mayBePending(e *entry) bool {
-	if e.doubt {
+	if e.doubt == perhapsLeftOut {
 		return true
 	}
 	if !c.partial || e.identity < 0 {

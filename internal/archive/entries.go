@@ -19,8 +19,17 @@ type entry struct {
 	place    int32
 	next     int32 // the next entry of equal content, in stream order; 0: none
 	kind     entryKind
-	doubt    bool // a repeat perhaps, of a message that is gone from the log
+	doubt    doubt
 }
+
+// doubt is what cannot be known of an entry because the log before it is gone.
+type doubt uint8
+
+const (
+	certain        doubt = iota
+	perhapsRepeat        // what is stored may be of its first copy: at another offset
+	perhapsLeftOut       // nothing of it may be stored
+)
 
 // item is one row or delete that is stored.
 type item struct {
@@ -54,16 +63,14 @@ func (e *entry) keepIn(s *spool) {
 	p.int64(e.segment)
 	p.int32(e.place)
 	p.byte(byte(e.kind))
-	if e.doubt {
-		p.byte(1)
-	}
+	p.byte(byte(e.doubt))
 }
 
 func readEntry(record []byte) (e entry) {
 	u := unpack{record}
 	u.bytes(e.digest[:])
 	e.id, e.identity, e.segment, e.place = u.int64(), u.int64(), u.int64(), u.int32()
-	e.kind, e.doubt = entryKind(u.byte()), u.byte() == 1
+	e.kind, e.doubt = entryKind(u.byte()), doubt(u.byte())
 	return e
 }
 

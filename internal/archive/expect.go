@@ -39,8 +39,8 @@ type letter struct {
 	offset   int64 // of its record
 	identity int64 // offset that decides about its rows
 	tick     uint64
-	wal      bool  // tick and segment are the envelope's and replace what is in the body
-	doubt    bool  // whether it counts depends on records that are gone
+	wal      bool // tick and segment are the envelope's and replace what is in the body
+	doubt    doubt
 	segment  int64 // with wal
 }
 

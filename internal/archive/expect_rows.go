@@ -30,7 +30,7 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 			return nil, nil
 		}
 		return func(m letter) error {
-			m.doubt = m.doubt || doubt
+			m.doubt = max(m.doubt, doubt)
 			return x.delete(l, m, request)
 		}, nil
 	}
@@ -47,7 +47,7 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 		return nil, nil
 	}
 	return func(m letter) error {
-		m.doubt = m.doubt || doubt
+		m.doubt = max(m.doubt, doubt)
 		return x.insert(l, m, request)
 	}, nil
 }

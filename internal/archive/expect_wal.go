@@ -95,7 +95,9 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 		return err
 	}
 	m := letter{kind: walKind(w.kind), value: r.Value, offset: r.Offset, identity: r.Offset, tick: w.tick, wal: true}
-	m.doubt = l.blind > 0 && !l.ticked
+	if l.blind > 0 && !l.ticked {
+		m.doubt = perhapsLeftOut // it may be below a tick that is gone
+	}
 	switch w.kind {
 	case 900:
 		l.open[w.txn] = &transaction{keepalive: w.keepalive, last: w.tick}

@@ -130,16 +130,18 @@ const ahead = 10_000 << 18
 // the log: one is remembered over so many messages, and until a tick at or
 // above its rows' timestamps, which are not far ahead of the log's first tick
 // if its first copy was before that.
-func (l *expectedLog) inDoubt(id int64, timestamps []uint64) bool {
+func (l *expectedLog) inDoubt(id int64, timestamps []uint64) doubt {
 	r := &l.repeats
 	if l.blind == 0 || id == 0 || r.messages >= remembered {
-		return false
+		return certain
 	}
 	if len(timestamps) == 0 || r.lowest == 0 {
-		return true
+		return perhapsRepeat
 	}
-	ts := slices.Max(timestamps)
-	return ts > r.highest && ts <= r.lowest+ahead
+	if ts := slices.Max(timestamps); ts > r.highest && ts <= r.lowest+ahead {
+		return perhapsRepeat
+	}
+	return certain
 }
 
 // unread says whether rows in this range may be of records that were not

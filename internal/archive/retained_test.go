@@ -121,16 +121,11 @@ func TestARetainedPartOfALogIsComparedExactly(t *testing.T) {
 		}
 	}
 	// Between a message and its repeat, which is none to who sees it alone.
-	doubtful := int64(0)
-	for _, cut := range straddled(records)[:8] {
+	for _, cut := range straddled(records)[:12] {
 		report := verifyRecords(t, m, between(records, cut, 1<<62), archive.VerifyOptions{Complete: true})
-		doubtful += report.Pending
-		if report.Err() != nil {
+		if report.Err() != nil || report.Pending > 0 {
 			t.Errorf("from %d: %s", cut, report)
 		}
-	}
-	if doubtful == 0 {
-		t.Error("no log was cut between a message and its repeat")
 	}
 	// The same with Kafka, and a row that is lost behind the log's beginning.
 	cl, err := kgo.NewClient(client...)
