@@ -19,6 +19,10 @@ func numbersOf(values ...int64) []byte {
 	return b
 }
 
+type walHeader = wire.Header
+
+func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
 func nested(b []byte, field protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), body)
 }
