@@ -24,6 +24,7 @@ type sent struct {
 type journey struct {
 	log
 	fields  []*field
+	output  *field         // what a function computes behind the log; nil: there is no function
 	rows    map[int64]sent // by row ID
 	deletes []archive.Delete
 }
@@ -33,6 +34,11 @@ func drawJourney(t *rapid.T) *journey {
 	schema := &schemapb.CollectionSchema{Name: "every type", EnableDynamicField: true}
 	for _, f := range j.fields {
 		schema.Fields = append(schema.Fields, f.pb)
+	}
+	if rapid.IntRange(0, 2).Draw(t, "function") == 0 {
+		j.output = &field{dim: 1, pb: &schemapb.FieldSchema{FieldID: int64(100 + len(j.fields)), Name: "computed", DataType: schemapb.DataType_SparseFloatVector, IsFunctionOutput: true}}
+		schema.Fields = append(schema.Fields, j.output.pb)
+		schema.Functions = []*schemapb.FunctionSchema{{Name: "bm25", Type: schemapb.FunctionType_BM25, OutputFieldIds: []int64{j.output.pb.GetFieldID()}}}
 	}
 	first := rapid.Bool().Draw(t, "2.6 from the beginning")
 	j.wal = first
@@ -75,6 +81,11 @@ func (j *journey) drawInsert(t *rapid.T) {
 			values[i][f.pb.GetFieldID()] = c.want[i]
 		}
 		columns = append(columns, c.column(f))
+	}
+	if j.output != nil && rapid.Bool().Draw(t, "output sent") {
+		c := &cells{}
+		c.draw(t, j.output, n, false)
+		columns = append(columns, c.column(j.output))
 	}
 	times := j.insert(rapid.SampledFrom([]int64{0, 301, 302}).Draw(t, "segment"), ids, columns)
 	for i, id := range ids {

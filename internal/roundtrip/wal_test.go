@@ -110,7 +110,7 @@ func (w *wal) new(t *rapid.T) {
 	case 3, 4, 5, 6:
 		w.transaction(t)
 	case 7:
-		w.tick += rapid.SampledFrom([]uint64{1, second, 20 * second}).Draw(t, "time")
+		w.tick += rapid.SampledFrom([]uint64{1, second - 1, 20 * second}).Draw(t, "time")
 		w.timeTick()
 	case 8: // appended before the last tick
 		tick := w.tick
@@ -133,9 +133,19 @@ func (w *wal) new(t *rapid.T) {
 	case 12:
 		w.raw("2", 10, message(collection, partition, segment, 2, 1<<30, 0, 2), nil) // create segment
 	default:
-		version := rapid.SampledFrom([]string{"3", "0", "2"}).Draw(t, "version")
-		w.raw(version, rapid.SampledFrom([]int{2, 900, 99, 5}).Draw(t, "type"), nil, nil)
+		w.unknown(t)
 	}
+}
+
+// unknown is a record of a version or a type that no release up to 2.6 writes.
+func (w *wal) unknown(t *rapid.T) {
+	version := rapid.SampledFrom([]string{"3", "0", "2"}).Draw(t, "version")
+	if rapid.Bool().Draw(t, "with rows") {
+		w.drawRows(t)
+		w.records[len(w.records)-1].Headers[0].Value = []byte(version)
+		return
+	}
+	w.raw(version, rapid.SampledFrom([]int{900, 901, 99, 5}).Draw(t, "type"), nil, nil)
 }
 
 func (w *wal) seal(t *rapid.T, segment int64) {
@@ -181,7 +191,7 @@ func (w *wal) transaction(t *rapid.T) {
 	case len(w.open) == 0 || what == 0 && len(w.open) < 3:
 		w.txns++
 		w.open = append(w.open, w.txns)
-		w.begun[w.txns] = rapid.SampledFrom([]int64{-1000, 1500, 10_000}).Draw(t, "keepalive")
+		w.begun[w.txns] = rapid.SampledFrom([]int64{-1000, 1000, 10_000}).Draw(t, "keepalive")
 		w.raw("2", 900, nil, nil, inTxn(w.txns, w.begun[w.txns]))
 	case what < 4:
 		w.drawRows(t)
