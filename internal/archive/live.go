@@ -43,6 +43,7 @@ type Live struct {
 	key     int // of Fields
 	deletes deletes
 	unique  bool
+	made    int // partitions
 }
 
 // LivePartition is one partition that is alive at the moment.
@@ -73,7 +74,7 @@ func (a *Archive) Live(ctx context.Context, o LiveOptions) (*Live, error) {
 	}
 	l := &Live{
 		Collection: life.id, Name: at(life.names, moment), Until: moment, Complete: a.complete(life),
-		Raw: at(life.schemas, moment), VChannels: slices.Sorted(slices.Values(life.vchannels)), archive: a, unique: o.Unique,
+		Raw: at(life.schemas, moment), VChannels: slices.Sorted(slices.Values(life.vchannels)), archive: a, unique: o.Unique, made: len(life.partitions),
 	}
 	if err := l.readSchema(); err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ type commands struct {
 	Inspect InspectCommand `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
 	Binlog  BinlogCommand  `cmd:"" help:"Print a binlog, from a file or from the bucket."`
 	Export  ExportCommand  `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
+	Restore RestoreCommand `cmd:"" help:"Bring a collection back into a running Milvus, as of any moment."`
 
 	Verify    VerifyCommand    `cmd:"" help:"Compare a bucket with the logs: name every row that is lost, doubled or altered."`
 	GC        GCCommand        `cmd:"" name:"gc" help:"Show or remove what killed workers left and nothing refers to."`

@@ -17,7 +17,7 @@ const module = "flowgraph"
 var rooms = map[string][]string{
 	"": {"internal/cli"},
 	"internal/cli": {
-		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/recording", "internal/web",
+		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/recording", "internal/restore", "internal/web",
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
 	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
@@ -26,6 +26,7 @@ var rooms = map[string][]string{
 	"internal/channelinfo": {"internal/archive", "checkpoints"},
 	"internal/export":      {"internal/archive", "stages/column"},
 	"internal/recording":   {"checkpoints"},
+	"internal/restore":     {"internal/archive", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/bench":       {"internal/devstack", "sinks/binlog", "stages/column"},
 	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
 	"internal/devstack":    {},
@@ -57,7 +58,8 @@ var outside = map[string][]string{
 	"github.com/alecthomas/kong":            {"internal/cli"},
 	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/web", "flows", "sinks"},
 	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
-	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
+	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
+	"google.golang.org/grpc":                {"internal/restore"},
 	"github.com/compose-spec/compose-go":    {},
 }
 

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"flowgraph/internal/archive"
+	"flowgraph/internal/restore"
+	"flowgraph/sinks"
+)
+
+// RestoreCommand brings a collection back into a running Milvus.
+type RestoreCommand struct {
+	Milvus        Address  `help:"Milvus to restore into." placeholder:"HOST:PORT" group:"Restore"`
+	Collection    string   `help:"Name of the collection in the archive, or its ID: a name may have been given again." required:"" placeholder:"NAME" group:"Restore"`
+	As            string   `help:"Name of the collection in Milvus. Default: the one in the archive." placeholder:"NAME" group:"Restore"`
+	Until         Moment   `help:"As of this moment: a time (RFC 3339; UTC where it names no zone) or a hybrid timestamp. Default: what the archive is complete up to." placeholder:"TIME" group:"Restore"`
+	Partition     []string `help:"Only these partitions, by name or ID." placeholder:"NAME" group:"Restore"`
+	DryRun        bool     `help:"Print what would be restored; Milvus is not asked." group:"Restore"`
+	AddRows       bool     `help:"Restore into a collection that has rows already." group:"Restore"`
+	AcceptNewKeys bool     `help:"Restore a collection whose keys Milvus makes (autoID), although it gives every row a new one." group:"Restore"`
+
+	MilvusToken    Secret `help:"user:password, or a key, to log in to Milvus with." placeholder:"TOKEN" group:"Restore"`
+	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
+	MilvusTLS      bool   `name:"milvus-tls" help:"Speak TLS with Milvus." group:"Restore"`
+
+	StageEndpoint  Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
+	StageBucket    string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
+	StageRoot      string   `help:"Path in it under which files lie while Milvus imports them." default:"flowgraph-restore" placeholder:"PATH" group:"Staging"`
+	StageAccessKey Secret   `help:"Access key of another store." placeholder:"KEY" group:"Staging"`
+	StageSecretKey Secret   `help:"Secret key of another store." placeholder:"KEY" group:"Staging"`
+	S3Flags
+}
+
+// Validate refuses settings that contradict each other.
+func (c *RestoreCommand) Validate() error {
+	switch {
+	case c.Milvus == "" && !c.DryRun:
+		return errors.New("--milvus is missing: where to restore to, as 127.0.0.1:19530")
+	case c.StageRoot == "":
+		return errors.New("--stage-root is empty: files for Milvus must lie apart from everything else")
+	case c.StageAccessKey.IsSet() != c.StageSecretKey.IsSet():
+		return errors.New("--stage-access-key and --stage-secret-key belong together")
+	}
+	return c.S3Flags.Validate()
+}
+
+// Run restores and prints how many rows.
+func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	if err != nil {
+		return usageError{err}
+	}
+	defer bucket.Close()
+	st, err := c.stage(bucket, log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer st.Close()
+	live, err := c.live(p, bucket, st)
+	if err != nil {
+		return err
+	}
+	told := newProgress(p.Stderr)
+	tell := func(what string, done, total int64) {
+		told.what = what
+		told.at(done, total)
+	}
+	plan, err := restore.NewPlan(p.Stop, live, func(done, total int64) { tell("rows read", done, total) })
+	told.end()
+	if err != nil {
+		return err
+	}
+	if err := restorePlan(p.Stdout, plan, c.target(live)); err != nil || c.DryRun {
+		return err
+	}
+	milvus, err := restore.Dial(restore.MilvusConfig{Address: string(c.Milvus), Token: c.MilvusToken.Reveal(), Database: c.MilvusDatabase, TLS: c.MilvusTLS})
+	if err != nil {
+		return usageError{err}
+	}
+	defer milvus.Close()
+	result, err := restore.Run(p.Stop, plan, restore.Options{
+		Milvus: milvus, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, AddRows: c.AddRows,
+		Every: time.Second, Patience: 30, Progress: tell,
+	})
+	told.end()
+	if err != nil {
+		return restoreError(err)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "\nrestored %d rows into %s, as many as the archive has; an index is made and the collection loaded by you\n", result.Total, c.target(live))
+	return err
+}
+
+// restoreError adds what the user can do.
+func restoreError(err error) error {
+	switch {
+	case errors.Is(err, restore.ErrKeys):
+		return fmt.Errorf("%w (--accept-new-keys)", err)
+	case errors.Is(err, restore.ErrTarget):
+		return fmt.Errorf("%w (--as NAME restores beside it)", err)
+	case errors.Is(err, restore.ErrOccupied):
+		return fmt.Errorf("%w (--as NAME restores beside it, --add-rows into it)", err)
+	case errors.Is(err, restore.ErrMilvus), errors.Is(err, restore.ErrImport), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w\nthe same command goes on where this one broke off", err)
+	}
+	return err
+}
+
+func (c *RestoreCommand) target(l *archive.Live) string { return cmp.Or(c.As, l.Name) }
+
+// live finds the collection; a restore that broke off is taken up at its own
+// moment, unless another one is named.
+func (c *RestoreCommand) live(p *Process, bucket *sinks.Bucket, st *stageBucket) (*archive.Live, error) {
+	a, err := archive.Open(p.Stop, bucket)
+	if err != nil {
+		return nil, err
+	}
+	until := uint64(c.Until)
+	if until == 0 && !c.DryRun {
+		if until, err = restore.Unfinished(p.Stop, st, c.MilvusDatabase, cmp.Or(c.As, c.Collection)); err != nil {
+			return nil, err
+		}
+		if until > 0 {
+			fmt.Fprintf(p.Stderr, "going on with the restore as of %s (timestamp %d)\n", hybrid(until), until)
+		}
+	}
+	live, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: until})
+	if errors.Is(err, archive.ErrNoCollection) {
+		return nil, fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return live, beyond(p.Stderr, live)
+}
+
+// stageBucket is where files lie for Milvus.
+type stageBucket struct {
+	*sinks.Bucket
+	archive *sinks.Bucket
+	root    string
+}
+
+func (c *RestoreCommand) stage(from *sinks.Bucket, log zerolog.Logger) (*stageBucket, error) {
+	cfg := c.S3Flags.Bucket()
+	cfg.Root = c.StageRoot
+	cfg.Endpoint, cfg.Bucket = cmp.Or(c.StageEndpoint.String(), cfg.Endpoint), cmp.Or(c.StageBucket, cfg.Bucket)
+	if c.StageAccessKey.IsSet() {
+		cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = c.StageAccessKey.Reveal(), c.StageSecretKey.Reveal(), ""
+	}
+	b, err := sinks.NewBucket(cfg, log, sinks.Hooks{})
+	return &stageBucket{b, from, c.StageRoot + "/"}, err
+}
+
+// Copy lets the store copy where both buckets are of one store.
+func (s *stageBucket) Copy(ctx context.Context, source, key string) error {
+	_, err := s.CopyFrom(ctx, s.archive, source, key)
+	return err
+}
+
+// Path is a key as Milvus sees it.
+func (s *stageBucket) Path(key string) string { return s.root + key }
+
+func restorePlan(w io.Writer, plan *restore.Plan, target string) error {
+	l := plan.Live
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "collection\t%s (%d)\ninto\t%s\nas of\t%s\ncomplete up to\t%s\n", cmp.Or(l.Name, "-"), l.Collection, target, moment(l.Until), hybrid(l.Complete))
+	fmt.Fprintf(out, "deleted keys\t%d\n", l.DeletedKeys())
+	out.Flush() // the columns of what follows are others
+	fmt.Fprintln(out, "\nFIELD\tNAME\tTYPE")
+	for _, f := range l.Fields[2:] {
+		fmt.Fprintf(out, "%d\t%s\t%s\n", f.ID, f.Name, f.Type)
+	}
+	out.Flush()
+	fmt.Fprintln(out, "\nPARTITION\tSEGMENTS\tROWS STORED\tROWS LIVE\tBYTES")
+	for _, p := range plan.Partitions {
+		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%s\n", p.Name, len(p.Segments), p.Stored, p.Rows, approximate(p.Bytes))
+	}
+	segments, stored, rows, bytes := plan.Total()
+	fmt.Fprintf(out, "%d partitions\t%d\t%d\t%d\t%s\n", len(plan.Partitions), segments, stored, rows, approximate(bytes))
+	for _, warning := range plan.Warnings {
+		fmt.Fprintf(out, "warning: %s\n", warning)
+	}
+	return out.Flush()
+}
+
+// moment writes a hybrid timestamp for people, with what one can copy.
+func moment(ts uint64) string {
+	if ts > uint64(1)<<63-2 {
+		return "everything that is there"
+	}
+	return fmt.Sprintf("%s (timestamp %d)", hybrid(ts), ts)
+}

@@ -1,0 +1,23 @@
+package restore
+
+import "errors"
+
+// Errors to be tested with errors.Is.
+var (
+	// ErrTarget: the collection to restore into is there and cannot take it.
+	ErrTarget = errors.New("the target collection does not fit")
+	// ErrOccupied: the collection to restore into has rows already.
+	ErrOccupied = errors.New("the target collection has rows already")
+	// ErrKeys: the target would give the rows other keys.
+	ErrKeys = errors.New("the keys would be replaced")
+	// ErrUnderWay: another restore into the same collection is not finished.
+	ErrUnderWay = errors.New("another restore into this collection is under way")
+	// ErrMilvus: Milvus refused a request, or does not answer.
+	ErrMilvus = errors.New("Milvus")
+	// ErrImport: an import failed in Milvus.
+	ErrImport = errors.New("import failed")
+	// ErrRows: Milvus holds another number of rows than were restored.
+	ErrRows = errors.New("the numbers of rows differ")
+	// ErrArchive: the archive cannot give what was asked for.
+	ErrArchive = errors.New("the archive cannot give this")
+)

@@ -1,0 +1,112 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// adopt finds out what became of an import that an earlier run asked for
+// without learning its task: that run broke off in between. Sending it again
+// would double its rows.
+func (r *run) adopt(ctx context.Context) error {
+	var open []int
+	for i, s := range r.journal.Imports {
+		if s.Asked && s.Task == 0 && !s.Done {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	tasks, err := r.o.Milvus.tasks(ctx, r.o.Target)
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		if r.journal.knows(task.id) {
+			continue
+		}
+		for _, i := range open {
+			if task.reads(r.o.Stage.Path(r.batchPrefix(i))) {
+				if err := r.journal.change(ctx, func() { r.journal.Imports[i].Task = task.id }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	// What Milvus does not list, it was never asked for.
+	return r.journal.change(ctx, func() {
+		for _, i := range open {
+			r.journal.Imports[i].Asked = r.journal.Imports[i].Task != 0
+		}
+	})
+}
+
+// importOne asks for one import, unless it was asked for, and follows it.
+func (r *run) importOne(ctx context.Context, i int) error {
+	s, b := r.journal.Imports[i], r.plan.batches[i]
+	if s.Task == 0 && !s.Done {
+		if err := r.journal.change(ctx, func() { s.Asked = true }); err != nil {
+			return err
+		}
+		first := b.segments[0]
+		end, _ := r.plan.end()
+		prefix := r.batchPrefix(i)
+		task, err := r.o.Milvus.importBinlogs(ctx, r.o.Target, b.partition,
+			r.o.Stage.Path(inserts(prefix, first)), r.o.Stage.Path(deletes(prefix, first)), end)
+		if err != nil {
+			return err
+		}
+		if err := r.journal.change(ctx, func() { s.Task = task }); err != nil {
+			return err
+		}
+	}
+	if s.Done {
+		r.imported(i, 100)
+		return nil
+	}
+	state, err := r.follow(ctx, i, s.Task)
+	if err != nil {
+		return err
+	}
+	if state.failed {
+		err := fmt.Errorf("%w: task %d, partition %s: %s", ErrImport, s.Task, b.partition, state.reason)
+		return errors.Join(err, r.journal.change(ctx, func() { s.Asked, s.Task, s.Failed = false, 0, append(s.Failed, s.Task) }))
+	}
+	r.imported(i, 100)
+	return r.journal.change(ctx, func() { s.Done, s.Rows = true, state.rows })
+}
+
+// follow looks at an import until it has ended.
+func (r *run) follow(ctx context.Context, i int, task int64) (imported, error) {
+	for failures := 0; ; {
+		state, err := r.o.Milvus.state(ctx, task)
+		switch {
+		case err == nil && (state.done || state.failed):
+			return state, nil
+		case err == nil:
+			failures = 0
+			r.imported(i, state.percent)
+		default:
+			if failures++; failures >= r.o.Patience || ctx.Err() != nil {
+				return state, err
+			}
+		}
+		if err := pause(ctx, r.o.Every); err != nil {
+			return imported{}, err
+		}
+	}
+}
+
+// imported tells how far all imports are.
+func (r *run) imported(i int, percent int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done[i] = stored(r.plan.batches[i]) * min(max(percent, 0), 100) / 100
+	var sum int64
+	for _, n := range r.done {
+		sum += n
+	}
+	r.tell("rows imported", sum, r.total)
+}

@@ -1,0 +1,263 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"flowgraph/checkpoints"
+)
+
+// imports is how many Milvus works on at a time.
+const imports = 4
+
+// Options of a restore.
+type Options struct {
+	Milvus  *Milvus
+	Archive checkpoints.Bucket
+	Stage   Stage
+	Target  string // name of the collection in Milvus
+	// AcceptNewKeys lets keys that Milvus makes be replaced.
+	AcceptNewKeys bool
+	// AddRows lets rows be added to a collection that has some.
+	AddRows bool
+	// Every is the pause between two looks at an import, and between two
+	// counts of rows.
+	Every time.Duration
+	// Patience is how often in a row a look may fail, and how often rows are
+	// counted before their number is taken for wrong.
+	Patience int
+	// Progress, which may be nil, is told how far the restore is. What is
+	// counted changes from flushes staged to rows imported. It is not called
+	// by two goroutines at a time.
+	Progress func(what string, done, total int64)
+}
+
+// Result of a restore.
+type Result struct {
+	Rows    map[string]int64 // restored, by partition
+	Total   int64
+	Resumed bool // an earlier run had begun it
+}
+
+// run is one restore on its way.
+type run struct {
+	o       Options
+	plan    *Plan
+	prefix  string // of everything that is staged
+	journal *journal
+
+	mu    sync.Mutex
+	done  []int64 // rows, by import
+	total int64
+}
+
+// Prefix is where a restore into a collection stages everything.
+func Prefix(database, target string) string {
+	if database == "" {
+		database = "default"
+	}
+	return database + "/" + target + "/"
+}
+
+// Unfinished returns the moment of a restore into the collection that has
+// begun and not ended, 0 if there is none: it must be made for that moment
+// again to go on.
+func Unfinished(ctx context.Context, stage Stage, database, target string) (until uint64, err error) {
+	j, err := loadJournal(ctx, stage, Prefix(database, target))
+	if j == nil {
+		return 0, err
+	}
+	return j.Until, nil
+}
+
+// Run brings the plan's rows into Milvus and compares their number. After an
+// error the same call goes on where it broke off. What was staged is removed
+// when all is done.
+func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
+	r := &run{o: o, plan: p, prefix: Prefix(o.Milvus.cfg.Database, o.Target), done: make([]int64, len(p.batches))}
+	for _, b := range p.batches {
+		r.total += stored(b)
+	}
+	id, err := r.target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resumed, err := r.begin(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.stageAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.adopt(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.importAll(ctx); err != nil {
+		return nil, err
+	}
+	result, err := r.compare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result.Resumed = resumed
+	return result, r.clean(ctx)
+}
+
+func stored(b batch) (n int64) {
+	for _, s := range b.segments {
+		for _, f := range s.Flushes {
+			n += f.Rows
+		}
+	}
+	return n
+}
+
+// begin takes up the journal of an earlier run, or begins one.
+func (r *run) begin(ctx context.Context, id int64) (resumed bool, err error) {
+	j, err := loadJournal(ctx, r.o.Stage, r.prefix)
+	if err != nil {
+		return false, err
+	}
+	if j != nil && j.TargetID != id { // its target was dropped, and all that it had brought
+		if err := r.clean(ctx); err != nil {
+			return false, err
+		}
+		j = nil
+	}
+	if j != nil {
+		if j.Collection != r.plan.Live.Collection || j.Until != r.plan.Live.Until || j.Plan != r.plan.digest() {
+			return false, fmt.Errorf("%w: one of collection %d as of timestamp %d, begun earlier, is not finished: run it again as it was, or drop %s first",
+				ErrUnderWay, j.Collection, j.Until, r.o.Target)
+		}
+		r.journal = j
+		return true, nil
+	}
+	before, err := r.counts(ctx)
+	if err != nil {
+		return false, err
+	}
+	for name, n := range before {
+		if n > 0 && !r.o.AddRows {
+			return false, fmt.Errorf("%w: partition %s of collection %s has %d", ErrOccupied, name, r.o.Target, n)
+		}
+	}
+	r.journal = &journal{
+		Version: 1, Collection: r.plan.Live.Collection, Until: r.plan.Live.Until, Plan: r.plan.digest(),
+		Target: r.o.Target, TargetID: id, Before: before, stage: r.o.Stage, key: r.prefix + journalKey,
+	}
+	for range r.plan.batches {
+		r.journal.Imports = append(r.journal.Imports, &step{})
+	}
+	return false, r.journal.change(ctx, func() {})
+}
+
+// stageAll stages what an earlier run has not.
+func (r *run) stageAll(ctx context.Context) error {
+	var flushes, done int64
+	for i, b := range r.plan.batches {
+		if !r.journal.Imports[i].Staged {
+			for _, s := range b.segments {
+				flushes += int64(len(s.Flushes))
+			}
+		}
+	}
+	st := &stager{plan: r.plan, archive: r.o.Archive, stage: r.o.Stage, staged: func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		done++
+		r.tell("flushes staged", done, flushes)
+	}}
+	for i, b := range r.plan.batches {
+		if r.journal.Imports[i].Staged {
+			continue
+		}
+		if err := st.batch(ctx, r.batchPrefix(i), b); err != nil {
+			return err
+		}
+		if err := r.journal.change(ctx, func() { r.journal.Imports[i].Staged = true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) batchPrefix(i int) string { return fmt.Sprintf("%s%d/", r.prefix, i) }
+
+func (r *run) tell(what string, done, total int64) {
+	if r.o.Progress != nil {
+		r.o.Progress(what, done, total)
+	}
+}
+
+// importAll lets Milvus work on a few imports at a time.
+func (r *run) importAll(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(imports)
+	for i := range r.plan.batches {
+		g.Go(func() error { return r.importOne(ctx, i) })
+	}
+	return g.Wait()
+}
+
+// compare counts the rows in Milvus, which may take a moment to show them.
+func (r *run) compare(ctx context.Context) (*Result, error) {
+	for tries := 1; ; tries++ {
+		counts, err := r.counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result := &Result{Rows: map[string]int64{}}
+		var errs []error
+		for _, p := range r.plan.Partitions {
+			n := counts[p.Name] - r.journal.Before[p.Name]
+			result.Rows[p.Name], result.Total = n, result.Total+n
+			if n != p.Rows {
+				errs = append(errs, fmt.Errorf("%w: partition %s has %d restored rows, the archive %d", ErrRows, p.Name, n, p.Rows))
+			}
+		}
+		if len(errs) == 0 {
+			return result, nil
+		}
+		if tries >= r.o.Patience {
+			return nil, errors.Join(errs...)
+		}
+		if err := pause(ctx, r.o.Every); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// clean removes what was staged, the journal last.
+func (r *run) clean(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(copies)
+	for info, err := range r.o.Stage.List(gctx, r.prefix) {
+		if err != nil {
+			return errors.Join(fmt.Errorf("list %s: %w", r.prefix, err), g.Wait())
+		}
+		if info.Key != r.prefix+journalKey {
+			g.Go(func() error { return r.o.Stage.Remove(gctx, info.Key) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("remove what was staged: %w", err)
+	}
+	return r.o.Stage.Remove(ctx, r.prefix+journalKey)
+}
+
+// pause waits, or returns why the context ended.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
