@@ -155,6 +155,9 @@ func (w *world) alive() *life {
 			w.tell("life %d ended: %v", l.number, l.err)
 		}
 		if l = w.start(); l.ready() {
+			if w.replay == 1 {
+				w.free(false) // before anything is committed
+			}
 			l.read(w.fetched, w.batch())
 			time.Sleep(100 * time.Millisecond)
 			w.free(false)
