@@ -3,8 +3,11 @@
 Compaction is off: what it wrote stays as it was. It serves until SIGTERM.
 """
 import argparse
+import ctypes
+import functools
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -32,6 +35,11 @@ def template(args):
     return text
 
 
+def die_with_parent():
+    """Runs in Milvus before it starts: it must not outlive this process, even when that is killed."""
+    ctypes.CDLL("libc.so.6").prctl(1, signal.SIGKILL)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("dir")
@@ -46,6 +54,7 @@ def main():
         f.write(template(args))
     config = MilvusServerConfig(template=path, data_dir=os.path.abspath(args.dir), proxy_port=args.port)
     config.glog_conf_file = os.path.join(DATA, "glog.conf")
+    subprocess.Popen = functools.partial(subprocess.Popen, preexec_fn=die_with_parent)
     server = MilvusServer(config)
     server.start()
     print("ready", server.listen_port, flush=True)
