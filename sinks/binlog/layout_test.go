@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,15 +20,20 @@ import (
 // schema nodes. Different, and ignored by every reader of Milvus:
 //   - the events' own timestamps: time of writing there, newest row here
 //   - original_size: Milvus counts headers of Go values, we the values' bytes
-//   - column name: a field ID in the stream writer's files
+//   - in files of the stream writer, which compaction uses: the column has the
+//     field's ID as its name and is OPTIONAL whatever the extras say, the data
+//     event is at 1 to 1 and its next position is -1
 //   - created_by, codec, dictionary, and that bounds are in min_value and
 //     max_value alone
+//   - vectors, JSON, arrays and geometries have no bounds here: no reader
+//     skips anything by the order of their bytes
 func TestLayoutIsThatOfMilvus(t *testing.T) {
 	var e Encoder
-	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-2.6.9-types"} {
+	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-BasicBloomFilter", "v1-insertcodec-2.6.9-types", "v1-streamwriter"} {
 		for _, f := range goldenLogs(t, folder) {
 			want := mustRead(t, f)
 			d := want.Descriptor
+			want.Rows.Field.Nullable = d.Extras.Nullable
 			ours, err := e.Encode(Meta{d.Collection, d.Partition, d.Segment, d.MinTS, d.MaxTS}, want.Rows)
 			if err != nil {
 				t.Fatalf("%s: %v", f.key, err)
@@ -36,18 +42,63 @@ func TestLayoutIsThatOfMilvus(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", f.key, err)
 			}
+			theirs := node(t, want.Payload)
+			if folder == "v1-streamwriter" {
+				if want.Parquet.Column != strconv.FormatInt(f.field, 10) || !want.Parquet.Optional || want.Data.MinTS != 1 || want.Data.MaxTS != 1 || want.Data.Next != -1 {
+					t.Errorf("%s: %+v, %+v", f.key, want.Parquet, want.Data)
+				}
+				want.Parquet.Column, want.Parquet.Optional, want.Data.MinTS, want.Data.MaxTS = "val", d.Extras.Nullable, d.MinTS, d.MaxTS
+				if !d.Extras.Nullable {
+					theirs = strings.Replace(theirs, "optional", "required", 1)
+				}
+			}
 			if w, g := layout(want), layout(got); w != g {
 				t.Errorf("%s:\n got %s\nwant %s", f.key, g, w)
 			}
-			if w, g := node(t, want.Payload), node(t, got.Payload); w != g {
-				t.Errorf("%s:\n got %s\nwant %s", f.key, g, w)
+			if g := node(t, got.Payload); theirs != g {
+				t.Errorf("%s:\n got %s\nwant %s", f.key, g, theirs)
 			}
+			sameBounds(t, f, want, got)
 			if got.Data.Next != int32(ours.Size) || got.Descriptor.Next != got.Descriptor.Length+magicSize {
 				t.Errorf("%s: next positions %d and %d", f.key, got.Descriptor.Next, got.Data.Next)
 			}
 			ours.Free()
 		}
 	}
+}
+
+// sameBounds holds the statistics of the only column against Milvus'.
+func sameBounds(t *testing.T, f logFile, want, got *Log) {
+	t.Helper()
+	w, g := boundsOf(t, want.Payload), boundsOf(t, got.Payload)
+	if leaf, err := leafOf(got.Rows.Field); err != nil || !leaf.ordered {
+		w, _, _ = strings.Cut(w, ",")
+	}
+	if w != g {
+		t.Errorf("%s, %s: bounds %s, want %s", f.key, got.Rows.Field.Type, g, w)
+	}
+}
+
+func boundsOf(t *testing.T, payload []byte) string {
+	t.Helper()
+	r, err := file.NewParquetReader(bytes.NewReader(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := r.MetaData().RowGroup(0).ColumnChunk(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := chunk.Statistics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := fmt.Sprintf("%d rows, %d nulls", chunk.NumValues(), s.NullCount())
+	out = strings.Replace(out, ", ", " ", 1)
+	if s.HasMinMax() {
+		out += fmt.Sprintf(", %x to %x", s.EncodeMin(), s.EncodeMax())
+	}
+	return out
 }
 
 // layout is what must be equal of the heads; sizes are left out.
