@@ -26,7 +26,7 @@ const (
 // clientOptions are those of every client.
 func (w *Worker) clientOptions() []kgo.Opt {
 	return append([]kgo.Opt{
-		kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph"), kgo.WithLogger(clientLog{w.log}),
+		kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph"), kgo.WithLogger(clientLog{w.log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery})}),
 	}, w.cfg.Client...)
 }
 
@@ -155,6 +155,12 @@ func (h *heartbeat) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ ti
 
 // after says whether a heartbeat was answered later than t.
 func (h *heartbeat) after(t time.Time) bool { return h.at.Load() > t.UnixNano() }
+
+// Without a broker the client warns several times a second.
+const (
+	clientTold  = 5
+	clientEvery = 10 * time.Second
+)
 
 // clientLog hands the client's warnings on.
 type clientLog struct{ log zerolog.Logger }
