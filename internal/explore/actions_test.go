@@ -20,9 +20,9 @@ var actions = map[string]func(*world, *life, step){
 		for _, z := range w.walking() {
 			z.read(w.fetched, s.n)
 		}
-		time.Sleep(5 * time.Millisecond)
+		pass(5 * time.Millisecond)
 	},
-	"wait": func(_ *world, _ *life, s step) { time.Sleep(s.span) },
+	"wait": func(_ *world, _ *life, s step) { pass(s.span) },
 	"free": func(_ *world, l *life, s step) {
 		l.box().Ask(int64(s.n))
 		synctest.Wait()
@@ -82,3 +82,6 @@ func (r remover) Remove(_ context.Context, key string) error {
 	r.bucket.Remove(key)
 	return nil
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { time.Sleep(d) }

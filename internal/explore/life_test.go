@@ -221,7 +221,7 @@ func (l *life) readAll() bool {
 		if s := l.status.Status(); len(s) == 1 && s[0].Read >= end {
 			return true
 		}
-		time.Sleep(100 * time.Millisecond)
+		pass(100 * time.Millisecond)
 	}
 	l.fail("life %d does not read on: %+v", l.number, l.status.Status())
 	return false

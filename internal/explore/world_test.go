@@ -159,10 +159,10 @@ func (w *world) alive() *life {
 				w.free(false) // before anything is committed
 			}
 			l.read(w.fetched, w.batch())
-			time.Sleep(100 * time.Millisecond)
+			pass(100 * time.Millisecond)
 			w.free(false)
 		} else {
-			time.Sleep(time.Second)
+			pass(time.Second)
 		}
 	}
 	w.fail("no life goes on after %d starts", attempts)
@@ -228,7 +228,7 @@ func (w *world) finish() {
 	w.over = true
 	w.mu.Unlock()
 	w.free(true)
-	time.Sleep(time.Second)
+	pass(time.Second)
 	w.mu.Lock()
 	w.current = nil
 	zombies := w.zombies
