@@ -42,10 +42,11 @@ type commands struct {
 	Record RecordCommand `cmd:"" help:"Write topics to a file."`
 	Replay ReplayCommand `cmd:"" help:"Produce a recording to Kafka."`
 
-	Inspect InspectCommand `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
-	Binlog  BinlogCommand  `cmd:"" help:"Print a binlog, from a file or from the bucket."`
-	Export  ExportCommand  `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
-	Restore RestoreCommand `cmd:"" help:"Bring a collection back into a running Milvus, as of any moment."`
+	Inspect     InspectCommand     `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
+	Binlog      BinlogCommand      `cmd:"" help:"Print a binlog, from a file or from the bucket."`
+	Export      ExportCommand      `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
+	Collections CollectionsCommand `cmd:"" help:"List the collections that a bucket holds, and from when to when each can be restored."`
+	Restore     RestoreCommand     `cmd:"" help:"Bring a collection back into a running Milvus, as of any moment."`
 
 	Verify    VerifyCommand    `cmd:"" help:"Compare a bucket with the logs: name every row that is lost, doubled or altered."`
 	GC        GCCommand        `cmd:"" name:"gc" help:"Show or remove what killed workers left and nothing refers to."`

@@ -122,21 +122,28 @@ func (c *RestoreCommand) live(p *Process, bucket *sinks.Bucket, st *stageBucket)
 	if err != nil {
 		return nil, err
 	}
-	until := uint64(c.Until)
-	if until == 0 && !c.DryRun {
-		if until, err = restore.Unfinished(p.Stop, st, c.MilvusDatabase, cmp.Or(c.As, c.Collection)); err != nil {
+	find := func(until uint64) (*archive.Live, error) {
+		l, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: until})
+		if errors.Is(err, archive.ErrNoCollection) {
+			err = fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
+		}
+		return l, err
+	}
+	live, err := find(uint64(c.Until))
+	if err != nil {
+		return nil, err
+	}
+	if c.Until == 0 && !c.DryRun {
+		until, err := restore.Unfinished(p.Stop, st, c.MilvusDatabase, c.target(live))
+		if err != nil {
 			return nil, err
 		}
 		if until > 0 {
-			fmt.Fprintf(p.Stderr, "going on with the restore as of %s (timestamp %d)\n", hybrid(until), until)
+			fmt.Fprintf(p.Stderr, "going on with the restore as of %s\n", moment(until))
+			if live, err = find(until); err != nil {
+				return nil, err
+			}
 		}
-	}
-	live, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: until})
-	if errors.Is(err, archive.ErrNoCollection) {
-		return nil, fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
-	}
-	if err != nil {
-		return nil, err
 	}
 	return live, beyond(p.Stderr, live)
 }
