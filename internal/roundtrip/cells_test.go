@@ -9,6 +9,8 @@ import (
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"flowgraph/stages/column"
 )
 
 // cells are the values of one field of one message.
@@ -114,10 +116,17 @@ func textsOf(t *rapid.T, kind schemapb.DataType, n int, null func(int) bool) (*s
 		v, want := numbers(t, blobs(), n, null, bytes.Clone)
 		return &schemapb.ScalarField{Data: &schemapb.ScalarField_GeometryData{GeometryData: &schemapb.GeometryArray{Data: v}}}, want
 	}
-	v, want := numbers(t, rapid.OneOf(rapid.String(), rapid.String(), rapid.Just(""), rapid.Map(rapid.IntRange(1, 300_000), func(n int) string {
-		return strings.Repeat("x", n)
-	})), n, null, text)
+	v, want := numbers(t, texts(), n, null, text)
 	return &schemapb.ScalarField{Data: &schemapb.ScalarField_StringData{StringData: &schemapb.StringArray{Data: v}}}, want
+}
+
+// texts are short, seldom none, and now and then larger than a page.
+func texts() *rapid.Generator[string] {
+	long := func(sizes ...int) *rapid.Generator[string] {
+		return rapid.Map(rapid.SampledFrom(sizes), func(n int) string { return strings.Repeat("x", n) })
+	}
+	short := rapid.String()
+	return rapid.OneOf(short, short, short, short, short, short, short, rapid.Just(""), long(65_535, 300_000, column.MaxPage-4, column.MaxPage, 2*column.MaxPage))
 }
 
 // blobs are bytes that are seldom none and sometimes many.
