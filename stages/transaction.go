@@ -52,11 +52,14 @@ func (t *transactions) end(id int64) *transaction {
 	return x
 }
 
+// forever is a keepalive, in ms, whose end does not fit a hybrid timestamp.
+const forever = 1 << 45
+
 // expire drops what a tick has outlived, as the log's own readers do: so none
 // holds read_from back for ever. It returns how many.
 func (t *transactions) expire(tick uint64) (n int64) {
 	for id, x := range t.open {
-		if x.keepalive >= 0 && x.last+uint64(x.keepalive)<<18 <= tick {
+		if x.keepalive >= 0 && x.keepalive < forever && x.last+uint64(x.keepalive)<<18 <= tick {
 			t.end(id)
 			n++
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -175,6 +176,10 @@ func TestTransactionsExpireByTheTicksOfTheLog(t *testing.T) {
 	again.off, again.rows, again.ts = 6, []int64{2}, 1031<<18
 	if p = decode(t, d, commit.record(), again.record()); len(p.Messages) != 0 || p.Counts.Orphans != 2 {
 		t.Errorf("%d messages, %d orphans", len(p.Messages), p.Counts.Orphans)
+	}
+	huge := stages.NewDecoder(checkpoints.Position{})
+	if p = decode(t, huge, begin(0, 1000, 9, math.MaxInt64), begin(1, 1000, 10, 1<<46), tick(2, 2000)); p.HoldAfter.Offset != 0 || p.Counts.Expired != 0 {
+		t.Errorf("reading must begin at %d, %d expired that last for ever", p.HoldAfter.Offset, p.Counts.Expired)
 	}
 	never := txn(rollbackOp, 8).at(7)
 	never.ts = 1 << 60

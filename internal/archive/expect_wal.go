@@ -113,7 +113,7 @@ func (x *Expected) wal(l *expectedLog, w walRecord, r *recording.Record) error {
 		return l.alter(w, m)
 	case 1:
 		for id, t := range l.open {
-			if t.keepalive >= 0 && t.last+uint64(t.keepalive)<<18 <= w.tick {
+			if t.keepalive >= 0 && t.keepalive < 1<<45 && t.last+uint64(t.keepalive)<<18 <= w.tick {
 				delete(l.open, id)
 			}
 		}
