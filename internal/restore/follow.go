@@ -43,39 +43,51 @@ func (r *run) adopt(ctx context.Context) error {
 	})
 }
 
-// importOne asks for one import, unless it was asked for, and follows it.
+// importOne follows one import, asking for it if it was not asked for, or if it
+// failed in an earlier run: a Milvus that restarts fails what it was at.
 func (r *run) importOne(ctx context.Context, i int) error {
-	s, b := r.journal.Imports[i], r.plan.batches[i]
-	if s.Task == 0 && !s.Done {
-		if err := r.journal.change(ctx, func() { s.Asked = true }); err != nil {
-			return err
+	s := r.journal.Imports[i]
+	for earlier := s.Task != 0; !s.Done; earlier = false {
+		if s.Task == 0 {
+			if err := r.ask(ctx, i); err != nil {
+				return err
+			}
 		}
-		first := b.segments[0]
-		end, _ := r.plan.end()
-		prefix := r.batchPrefix(i)
-		task, err := r.o.Milvus.importBinlogs(ctx, r.o.Target, b.partition,
-			r.o.Stage.Path(inserts(prefix, first)), r.o.Stage.Path(deletes(prefix, first)), end)
+		state, err := r.follow(ctx, i, s.Task)
 		if err != nil {
 			return err
 		}
-		if err := r.journal.change(ctx, func() { s.Task = task }); err != nil {
-			return err
+		if !state.failed {
+			if err := r.journal.change(ctx, func() { s.Done, s.Rows = true, state.rows }); err != nil {
+				return err
+			}
+			break
+		}
+		err = fmt.Errorf("%w: task %d, partition %s: %s", ErrImport, s.Task, r.plan.batches[i].partition, state.reason)
+		stored := r.journal.change(ctx, func() { s.Asked, s.Task, s.Failed = false, 0, append(s.Failed, s.Task) })
+		if !earlier || stored != nil {
+			return errors.Join(err, stored)
 		}
 	}
-	if s.Done {
-		r.imported(i, 100)
-		return nil
+	r.imported(i, 100)
+	return nil
+}
+
+// ask asks for one import. That it is going to is stored before, and its task
+// after.
+func (r *run) ask(ctx context.Context, i int) error {
+	s, b := r.journal.Imports[i], r.plan.batches[i]
+	if err := r.journal.change(ctx, func() { s.Asked = true }); err != nil {
+		return err
 	}
-	state, err := r.follow(ctx, i, s.Task)
+	end, _ := r.plan.end()
+	prefix, first := r.batchPrefix(i), b.segments[0]
+	task, err := r.o.Milvus.importBinlogs(ctx, r.o.Target, b.partition,
+		r.o.Stage.Path(inserts(prefix, first)), r.o.Stage.Path(deletes(prefix, first)), end)
 	if err != nil {
 		return err
 	}
-	if state.failed {
-		err := fmt.Errorf("%w: task %d, partition %s: %s", ErrImport, s.Task, b.partition, state.reason)
-		return errors.Join(err, r.journal.change(ctx, func() { s.Asked, s.Task, s.Failed = false, 0, append(s.Failed, s.Task) }))
-	}
-	r.imported(i, 100)
-	return r.journal.change(ctx, func() { s.Done, s.Rows = true, state.rows })
+	return r.journal.change(ctx, func() { s.Task = task })
 }
 
 // follow looks at an import until it has ended.

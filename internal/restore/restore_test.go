@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"flowgraph/internal/archive"
@@ -109,8 +110,6 @@ func TestARestoreThatBreaksOffAnywhereGoesOnAndDoublesNothing(t *testing.T) {
 func TestAnImportThatFailedIsMadeAgain(t *testing.T) {
 	b := archived(t, "upsert")
 	f := newMilvus(t)
-	// Something foreign is in the way of the first import.
-	f.bucket.Set("default/copy/0/insert_log/x", nil)
 	l := live(t, b, archive.LiveOptions{Collection: "ups"})
 	prefix := ""
 	for _, p := range l.Partitions {
@@ -118,6 +117,7 @@ func TestAnImportThatFailedIsMadeAgain(t *testing.T) {
 			prefix = strings.TrimSuffix(s.ManifestKey()[len("segments/"):], ".json")
 		}
 	}
+	// Something foreign is in the way of the first import.
 	wrong := "default/copy/0/insert_log/" + prefix + "/0/more/stray"
 	f.bucket.Set(wrong, nil)
 	_, _, err := f.begin(b, l, "copy")
@@ -128,6 +128,35 @@ func TestAnImportThatFailedIsMadeAgain(t *testing.T) {
 	plan, result, err := f.begin(b, l, "copy")
 	if err != nil || !result.Resumed {
 		t.Fatal(result, err)
+	}
+	f.same(plan, "copy")
+}
+
+// A Milvus that is started again has failed what it was at.
+func TestAnImportThatFailedWhileNobodyLookedIsMadeAgainAtOnce(t *testing.T) {
+	b := archived(t, "upsert")
+	f := newMilvus(t)
+	f.trouble = func(name string, _ bool) error {
+		if name == "GetImportState" {
+			return errors.New("gone")
+		}
+		return nil
+	}
+	l := live(t, b, archive.LiveOptions{Collection: "ups"})
+	if _, _, err := f.begin(b, l, "copy"); !errors.Is(err, restore.ErrMilvus) {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.trouble = nil
+	for _, task := range f.tasks {
+		task.State = commonpb.ImportState_ImportFailedAndCleaned
+	}
+	clear(f.collections["copy"].rows)
+	f.collections["copy"].rows["_default"] = nil
+	f.mu.Unlock()
+	plan, _, err := f.begin(b, l, "copy")
+	if err != nil {
+		t.Fatal(err)
 	}
 	f.same(plan, "copy")
 }
