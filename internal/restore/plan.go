@@ -161,7 +161,7 @@ func (p *Plan) end() (ms uint64, cut bool) {
 
 func autoID(s *schemapb.CollectionSchema) bool {
 	for _, f := range s.GetFields() {
-		if f.GetIsPrimaryKey() && (f.GetAutoID() || s.GetAutoID()) {
+		if f.GetIsPrimaryKey() && f.GetAutoID() {
 			return true
 		}
 	}
