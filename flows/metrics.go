@@ -15,6 +15,7 @@ type Metrics struct {
 	*flowSet
 	records, rows, deletes                    prometheus.Counter
 	filtered, repeated, rerouted, afterDrop   prometheus.Counter
+	belowTick, orphans, expired               prometheus.Counter
 	ignored, quarantined                      prometheus.Counter
 	flushes                                   *prometheus.CounterVec
 	flushSeconds                              prometheus.Histogram
@@ -38,6 +39,9 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	m.repeated = counter("repeated_messages_total", "Messages that a producer sent again.")
 	m.rerouted = counter("rerouted_rows_total", "Rows for a Flushed segment, placed in an auto segment.")
 	m.afterDrop = counter("after_drop_rows_total", "Rows and deletes at or after the drop of their collection or partition, left out.")
+	m.belowTick = counter("below_tick_records_total", "Records of a WAL below the last time tick, left out as Milvus does.")
+	m.orphans = counter("orphan_messages_total", "Messages and commits of transactions whose beginning was not read, left out.")
+	m.expired = counter("expired_transactions_total", "Transactions that a time tick has outlived, left out as Milvus does.")
 	m.ignored = counter("ignored_messages_total", "Messages of known types without effect here.")
 	m.quarantined = counter("quarantined_records_total", "Bad records stored under quarantine/.")
 	m.objects = counter("objects_total", "Binlog files stored.")
@@ -81,6 +85,9 @@ func (m *Metrics) cut(r sinks.Report) {
 	m.repeated.Add(float64(n.Repeated))
 	m.rerouted.Add(float64(n.Rerouted))
 	m.afterDrop.Add(float64(n.AfterDrop))
+	m.belowTick.Add(float64(n.BelowTick))
+	m.orphans.Add(float64(n.Orphans))
+	m.expired.Add(float64(n.Expired))
 	m.ignored.Add(float64(n.Ignored))
 	m.quarantined.Add(float64(len(r.Cut.Bad)))
 	if r.Cut.Reason != "" {
