@@ -58,6 +58,9 @@ func (d *Document) flush(f *Flush) error {
 		return nil
 	}
 	p := d.partition(f.Segment.Collection, f.Segment.Partition, f.PartitionName)
+	if c := d.Collections[f.Segment.Collection]; f.Channel != "" && c.Channel == "" && c.Dropped == nil {
+		d.collection(f.Segment.Collection).Channel = f.Channel
+	}
 	old := d.Segments[f.Segment.ID]
 	if old == nil {
 		old = &Segment{ID: f.Segment.ID, Collection: f.Segment.Collection, Partition: f.Segment.Partition,

@@ -34,9 +34,10 @@ type Document struct {
 // the IDs, the drop's position and the AutoEnds stay.
 type Collection struct {
 	Name         string               `json:"name,omitempty"`
-	Schema       []byte               `json:"schema,omitempty"` // serialized schemapb.CollectionSchema
-	SchemaOffset int64                `json:"schema_offset"`    // of the event that gave it; -1: none did
-	LastDDL      int64                `json:"last_ddl"`         // offset of the last DDL event applied; -1 if none
+	Channel      string               `json:"channel,omitempty"` // Milvus' own name of the shard, as its messages say; "" until one was persisted
+	Schema       []byte               `json:"schema,omitempty"`  // serialized schemapb.CollectionSchema
+	SchemaOffset int64                `json:"schema_offset"`     // of the event that gave it; -1: none did
+	LastDDL      int64                `json:"last_ddl"`          // offset of the last DDL event applied; -1 if none
 	Dropped      *Drop                `json:"dropped,omitempty"`
 	Partitions   map[int64]*Partition `json:"partitions"` // -1: deletes for all partitions
 }
@@ -159,6 +160,7 @@ type Change struct {
 type Flush struct {
 	Segment       Segment // ID, place, level, Start, End, times, Fields as of this cut; Logs unset
 	PartitionName string
-	Log           *Log // nil: no rows
+	Channel       string // of the collection, see Collection
+	Log           *Log   // nil: no rows
 	Sealed        bool
 }

@@ -150,7 +150,7 @@ func (d *Document) forget(events []Event) {
 // bare clears the names and schema of what is dropped.
 func (c *Collection) bare() {
 	if c.Dropped != nil {
-		c.Name, c.Schema = "", nil
+		c.Name, c.Channel, c.Schema = "", "", nil
 	}
 	for id, p := range c.Partitions {
 		if p.Name != "" && (c.Dropped != nil || p.Dropped != nil) {

@@ -167,6 +167,7 @@ func (b *Buffer) insert(m *Message) error {
 	if in.Rows == 0 {
 		return nil
 	}
+	c.learnChannel(in.Shard)
 	s := b.target(m)
 	if len(s.columns) == 0 {
 		b.begin(s, c.schema.Fields, m)
@@ -196,6 +197,7 @@ func (b *Buffer) delete(m *Message) error {
 	if in.Rows == 0 {
 		return nil
 	}
+	c.learnChannel(in.Shard)
 	s := b.autoSegment(place{in.Collection, in.Partition}, checkpoints.L0, m)
 	if len(s.columns) == 0 {
 		b.begin(s, c.deletes, m)

@@ -15,6 +15,7 @@ import (
 type collection struct {
 	id      int64
 	raw     []byte
+	channel string         // Milvus' own name of the shard: that of the first message
 	schema  *column.Schema // nil: never seen
 	deletes []column.Field
 	lastDDL int64
@@ -40,6 +41,15 @@ func newCollection(id int64, doc *checkpoints.Collection) (*collection, error) {
 		return c, nil
 	}
 	return c, c.learn(doc.Schema)
+}
+
+// learnChannel takes the shard's name from a message. It is for people and
+// for Milvus' tools: a log may be replayed under another name, so nothing is
+// decided by it.
+func (c *collection) learnChannel(shard []byte) {
+	if c.channel == "" {
+		c.channel = string(shard)
+	}
 }
 
 func (c *collection) learn(raw []byte) error {

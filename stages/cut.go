@@ -15,6 +15,9 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 	c := &Cut{Reason: reason, Columns: s.columns, Bytes: s.held}
 	s.meta.End = s.meta.End.Later(b.pack.End)
 	flush := &checkpoints.Flush{Sealed: seal, PartitionName: s.partitionName}
+	if c := b.collections[s.meta.Collection]; c != nil {
+		flush.Channel = c.channel
+	}
 	if rows := s.rows(); rows > 0 {
 		c.LogID = b.cfg.Names.LogID()
 		flush.Log = &checkpoints.Log{ID: c.LogID, Rows: rows, MinTS: s.minTS, MaxTS: s.maxTS}

@@ -58,6 +58,9 @@ func TestMessagesOfEveryShardAreTaken(t *testing.T) {
 	if l.err != nil || !slices.Equal(got, want) || n.Repeated != 1 || n.Bad != 1 {
 		t.Errorf("%v: %q, %d repeats, %d bad", l.err, got, n.Repeated, n.Bad)
 	}
+	if name := l.doc.Collections[1].Channel; name != "dml_0_1v0" {
+		t.Errorf("the shard's name is %q, not that of the first message", name)
+	}
 	if d := l.doc.Collections[1].Dropped; d == nil || d.Offset != 10 || l.doc.Seek.Offset != 12 {
 		t.Errorf("dropped %+v, the position is %d", d, l.doc.Seek.Offset)
 	}

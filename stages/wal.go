@@ -119,6 +119,7 @@ func walRows(b *batch, r *Record, w wire.WAL) Message {
 	if w.Type == walDelete {
 		m := remove(r)
 		if m.Delete != nil {
+			m.Delete.Shard = []byte(w.VChannel)
 			m.Delete.Stamp(w.Tick)
 		}
 		return m
@@ -131,7 +132,7 @@ func walRows(b *batch, r *Record, w wire.WAL) Message {
 	if err != nil {
 		return bad(fmt.Errorf("insert header: %w", err))
 	}
-	m.Insert.Segment = segment
+	m.Insert.Segment, m.Insert.Shard = segment, []byte(w.VChannel)
 	m.Insert.Stamp(w.Tick)
 	return m
 }

@@ -11,6 +11,7 @@ import (
 // Collection is one collection of a vchannel.
 type Collection struct {
 	ID         int64
+	Channel    string // Milvus' own name of the shard; "" if dropped, or while nothing is persisted
 	Name       string // "" if unknown; of a dropped one only after LoadHistory
 	Raw        []byte // serialized schema; nil if dropped or never seen
 	Schema     *column.Schema
@@ -36,7 +37,7 @@ func (v *VChannel) Collections(a *Archive) []Collection {
 	var out []Collection
 	for id, c := range v.Doc.Collections {
 		at := logPlace{v.Name, v.Doc.TopicID, id, wholeCollection}
-		col := Collection{ID: id, Name: a.past(at).name, Raw: c.Schema, Dropped: c.Dropped}
+		col := Collection{ID: id, Channel: c.Channel, Name: a.past(at).name, Raw: c.Schema, Dropped: c.Dropped}
 		if len(c.Schema) > 0 {
 			col.Schema, _ = column.ParseSchema(c.Schema) // it was parsed before it was stored
 		}

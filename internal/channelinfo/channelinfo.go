@@ -43,7 +43,7 @@ func Of(ctx context.Context, a *archive.Archive, v *archive.VChannel) ([]proto.M
 	m := maker{file.Messages()}
 	var out []proto.Message
 	for _, c := range v.Collections(a) {
-		out = append(out, m.channel(v, c.ID, segments[c.ID]))
+		out = append(out, m.channel(v, c, segments[c.ID]))
 	}
 	return out, nil
 }
@@ -53,11 +53,12 @@ type maker struct {
 	types protoreflect.MessageDescriptors
 }
 
-func (m maker) channel(v *archive.VChannel, collection int64, segments []*archive.Segment) proto.Message {
+func (m maker) channel(v *archive.VChannel, c archive.Collection, segments []*archive.Segment) proto.Message {
+	name := cmp.Or(c.Channel, v.Name)
 	info := m.new("VchannelInfo")
-	info.number("collectionID", collection)
-	info.text("channelName", v.Name)
-	info.message("seek_position", m.position(v, v.Doc.Seek))
+	info.number("collectionID", c.ID)
+	info.text("channelName", name)
+	info.message("seek_position", m.position(name, v.Doc.Seek))
 	deletes := v.Doc.Seek
 	slices.SortFunc(segments, func(x, y *archive.Segment) int { return cmp.Compare(x.ID, y.ID) })
 	for _, s := range segments {
@@ -71,34 +72,34 @@ func (m maker) channel(v *archive.VChannel, collection int64, segments []*archiv
 			info.add("flushedSegmentIds", protoreflect.ValueOfInt64(s.ID))
 		default:
 			info.add("unflushedSegmentIds", protoreflect.ValueOfInt64(s.ID))
-			info.add("unflushedSegments", protoreflect.ValueOfMessage(m.segment(v, s).ProtoReflect()))
+			info.add("unflushedSegments", protoreflect.ValueOfMessage(m.segment(name, s).ProtoReflect()))
 		}
 	}
-	info.message("delete_checkpoint", m.position(v, deletes))
+	info.message("delete_checkpoint", m.position(name, deletes))
 	return info
 }
 
 // segment is an open segment. One of which nothing is persisted has no
 // dml_position.
-func (m maker) segment(v *archive.VChannel, s *archive.Segment) record {
+func (m maker) segment(channel string, s *archive.Segment) record {
 	info := m.new("SegmentInfo")
 	info.number("ID", s.ID)
 	info.number("collectionID", s.Collection)
 	info.number("partitionID", s.Partition)
-	info.text("insert_channel", v.Name)
+	info.text("insert_channel", channel)
 	info.number("num_of_rows", s.Rows)
 	info.set("state", protoreflect.ValueOfEnum(growing))
-	info.message("start_position", m.position(v, s.Start))
+	info.message("start_position", m.position(channel, s.Start))
 	if s.State != checkpoints.New {
-		info.message("dml_position", m.position(v, s.End))
+		info.message("dml_position", m.position(channel, s.End))
 	}
 	info.set("level", protoreflect.ValueOfEnum(level1))
 	return info
 }
 
-func (m maker) position(v *archive.VChannel, p checkpoints.Position) record {
+func (m maker) position(channel string, p checkpoints.Position) record {
 	pos := m.new("MsgPosition")
-	pos.text("channel_name", v.Name)
+	pos.text("channel_name", channel)
 	pos.set("msgID", protoreflect.ValueOfBytes(binary.LittleEndian.AppendUint64(nil, uint64(p.Offset))))
 	pos.set("timestamp", protoreflect.ValueOfUint64(p.Tick))
 	return pos

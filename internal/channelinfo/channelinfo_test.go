@@ -45,7 +45,7 @@ func bucket(t *testing.T) *membucket.Bucket {
 		Version: checkpoints.Version, VChannel: "dml_3-0", Topic: "dml_3", TopicID: "T", Epoch: 1, Owner: "o", Sequence: 1,
 		ReadFrom: at(50, 1<<60), Seek: at(0x0102030405, 1<<60),
 		Collections: map[int64]*checkpoints.Collection{
-			7: {LastDDL: 1, SchemaOffset: -1, Partitions: map[int64]*checkpoints.Partition{70: {AutoEndDelete: 31}, 71: {Dropped: &checkpoints.Drop{Offset: 40, Timestamp: 9}}}},
+			7: {Channel: "by-dev-rootcoord-dml_3_7v0", LastDDL: 1, SchemaOffset: -1, Partitions: map[int64]*checkpoints.Partition{70: {AutoEndDelete: 31}, 71: {Dropped: &checkpoints.Drop{Offset: 40, Timestamp: 9}}}},
 			8: {LastDDL: 2, SchemaOffset: -1, Partitions: map[int64]*checkpoints.Partition{}},
 		},
 		Segments: map[int64]*checkpoints.Segment{},
@@ -138,7 +138,7 @@ func packed(t *testing.T, blobs [][]byte) (out []int64) {
 	return out
 }
 
-func isPosition(t *testing.T, what string, blobs [][]byte, want checkpoints.Position) {
+func isPosition(t *testing.T, channel, what string, blobs [][]byte, want checkpoints.Position) {
 	t.Helper()
 	if len(blobs) != 1 {
 		t.Errorf("%s is there %d times", what, len(blobs))
@@ -148,7 +148,7 @@ func isPosition(t *testing.T, what string, blobs [][]byte, want checkpoints.Posi
 	if err := proto.Unmarshal(blobs[0], &p); err != nil {
 		t.Fatal(err)
 	}
-	if p.GetChannelName() != "dml_3-0" || len(p.GetMsgID()) != 8 || binary.LittleEndian.Uint64(p.GetMsgID()) != uint64(want.Offset) || p.GetTimestamp() != want.Tick {
+	if p.GetChannelName() != channel || len(p.GetMsgID()) != 8 || binary.LittleEndian.Uint64(p.GetMsgID()) != uint64(want.Offset) || p.GetTimestamp() != want.Tick {
 		t.Errorf("%s is %v, want %+v", what, &p, want)
 	}
 	if len(p.ProtoReflect().GetUnknown()) > 0 {
@@ -162,11 +162,11 @@ func TestMilvusReadsTheChannelByItsOwnNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	numbers, blobs := fields(t, out.Bytes())
-	if numbers[1] != 7 || string(blobs[2][0]) != "dml_3-0" {
+	if numbers[1] != 7 || string(blobs[2][0]) != "by-dev-rootcoord-dml_3_7v0" {
 		t.Errorf("collection %d of channel %s", numbers[1], blobs[2])
 	}
-	isPosition(t, "seek_position", blobs[3], at(0x0102030405, 1<<60))
-	isPosition(t, "delete_checkpoint", blobs[14], at(12, 13))
+	isPosition(t, "by-dev-rootcoord-dml_3_7v0", "seek_position", blobs[3], at(0x0102030405, 1<<60))
+	isPosition(t, "by-dev-rootcoord-dml_3_7v0", "delete_checkpoint", blobs[14], at(12, 13))
 	for num, want := range map[protowire.Number][]int64{7: {1, 2}, 8: {3, 4}, 9: {5}, 12: {1<<62 + 1}} {
 		if got := packed(t, blobs[num]); !slices.Equal(got, want) {
 			t.Errorf("field %d: segments %v, want %v", num, got, want)
@@ -181,11 +181,11 @@ func TestMilvusReadsTheChannelByItsOwnNumbers(t *testing.T) {
 			t.Errorf("segment field %d is %d, want %d", num, numbers[num], want)
 		}
 	}
-	if string(open[4][0]) != "dml_3-0" {
+	if string(open[4][0]) != "by-dev-rootcoord-dml_3_7v0" {
 		t.Errorf("insert channel %s", open[4])
 	}
-	isPosition(t, "start_position", open[9], at(20, 21))
-	isPosition(t, "dml_position", open[10], at(30, 31))
+	isPosition(t, "by-dev-rootcoord-dml_3_7v0", "start_position", open[9], at(20, 21))
+	isPosition(t, "by-dev-rootcoord-dml_3_7v0", "dml_position", open[10], at(30, 31))
 	if _, fresh := fields(t, blobs[4][0]); len(fresh[10]) != 0 {
 		t.Error("a segment of which nothing is persisted has a dml_position")
 	}
@@ -211,7 +211,7 @@ func TestSeveralMessagesAreDelimited(t *testing.T) {
 			t.Errorf("collection %d, want %d", numbers[1], collection)
 		}
 		if collection == 8 { // no L0 segment holds deletes back
-			isPosition(t, "delete_checkpoint", blobs[14], at(0x0102030405, 1<<60))
+			isPosition(t, "dml_3-0", "delete_checkpoint", blobs[14], at(0x0102030405, 1<<60))
 		}
 	}
 	if r.Buffered() > 0 {
@@ -247,7 +247,7 @@ func TestJSONHasMilvusNames(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.CollectionID != 7 || got.ChannelName != "dml_3-0" || !slices.Equal(got.UnflushedSegmentIds, []string{"1", "2"}) || got.Seek.Timestamp != 1<<60 ||
+	if got.CollectionID != 7 || got.ChannelName != "by-dev-rootcoord-dml_3_7v0" || !strings.Contains(lines[1], `"dml_3-0"`) || !slices.Equal(got.UnflushedSegmentIds, []string{"1", "2"}) || got.Seek.Timestamp != 1<<60 ||
 		!bytes.Equal(got.Seek.MsgID, []byte{5, 4, 3, 2, 1, 0, 0, 0}) || got.UnflushedSegments[1].State != "Growing" || got.UnflushedSegments[1].Level != "L1" ||
 		!slices.Equal(got.L0, []string{"4611686018427387905"}) {
 		t.Errorf("%s", lines[0])
