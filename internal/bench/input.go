@@ -19,9 +19,9 @@ const (
 	collection = int64(450000000000000001)
 	firstID    = int64(451000000000000000)
 	firstTick  = uint64(1767225600000) << 18
-	bodies     = 64  // distinct column bodies
-	perSegment = 256 // messages
-	perTick    = 50  // messages
+	bodies     = 64      // distinct column bodies
+	perSegment = 256_000 // rows
+	perTick    = 50      // messages
 )
 
 // input says what the log holds: inserts of a key, a float vector and a text
@@ -93,7 +93,7 @@ func (in input) records(send func(partition int, value []byte)) error {
 			Base:      &commonpb.MsgBase{MsgType: commonpb.MsgType_Insert, MsgID: firstID + int64(i), Timestamp: now, SourceID: 7},
 			ShardName: "bench_" + strconv.Itoa(p), CollectionName: "bench", PartitionName: "_default",
 			CollectionID: collection, PartitionID: collection + 1,
-			SegmentID:  collection + int64(1000+p*100000+sent[p]/perSegment),
+			SegmentID:  collection + int64(1000+p*100000+sent[p]*in.rows/perSegment),
 			Timestamps: timestamps, RowIDs: rowIDs,
 		})
 		if err != nil {

@@ -103,9 +103,10 @@ func (c *RunCommand) worker(environ []string) (flows.Config, error) {
 }
 
 // Beside the budget a worker needs what does not grow with the data: the
-// program, the client's fetches, encoders.
+// client's fetches, encoders. What the program itself takes, some 50 MiB, is
+// not the collector's.
 const (
-	fixedMemory = 150 << 20
+	fixedMemory = 96 << 20
 	heapShare   = 1.4 // of the budget; the collector frees late
 )
 
