@@ -28,11 +28,13 @@ type collection struct {
 	views   []*wire.Field   // scratch
 }
 
+func emptyCollection(id int64) *collection {
+	return &collection{id: id, lastDDL: -1, horizon: map[int64]int64{}, newest: map[int64]int64{}}
+}
+
+// newCollection goes on from what the document has of a collection.
 func newCollection(id int64, doc *checkpoints.Collection) (*collection, error) {
-	c := &collection{id: id, lastDDL: -1, horizon: map[int64]int64{}, newest: map[int64]int64{}}
-	if doc == nil {
-		return c, nil
-	}
+	c := emptyCollection(id)
 	c.lastDDL = doc.LastDDL
 	for pid, p := range doc.Partitions {
 		c.horizon[pid] = p.AutoEnd
@@ -118,7 +120,7 @@ func (b *Buffer) event(e *Event) error {
 		b.sealAll(DroppedDDL, func(s *segment) bool { return s.place() == place{e.Collection, e.Partition} })
 	}
 	if c == nil {
-		c, _ = newCollection(e.Collection, nil)
+		c = emptyCollection(e.Collection)
 		b.collections[e.Collection] = c
 	}
 	c.lastDDL, b.limit = e.Offset, nil
@@ -130,7 +132,7 @@ func (b *Buffer) event(e *Event) error {
 func (b *Buffer) register(e *Event) error {
 	c := b.collections[e.Collection]
 	if c == nil {
-		c, _ = newCollection(e.Collection, nil)
+		c = emptyCollection(e.Collection)
 	}
 	if err := c.learn(e.Schema); err != nil {
 		return err
