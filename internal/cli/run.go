@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,6 +46,11 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 	}
 	if c.Listen != "" {
 		server, err := web.Start(string(c.Listen), worker, bucket, registry, log)
+		if errors.Is(err, syscall.EADDRINUSE) && c.Listen == defaultListen {
+			// A second worker on one machine, whose operator did not ask for this address.
+			log.Warn().Str("address", defaultListen).Msg("the default address is taken, a free one is chosen; --listen names another")
+			server, err = web.Start(anyPort, worker, bucket, registry, log)
+		}
 		if err != nil {
 			return err
 		}
@@ -58,6 +64,12 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
 	return outcome(worker.Run(p.Kill, p.Stop))
 }
+
+// Addresses of metrics and health.
+const (
+	defaultListen = "127.0.0.1:9090" // as the flag has it
+	anyPort       = "127.0.0.1:0"
+)
 
 // outcome gives an error of the worker its exit code.
 func outcome(err error) error {

@@ -17,7 +17,7 @@ type RunConfig struct {
 
 	S3Flags
 
-	Listen      Address  `help:"Address of metrics, health and readiness; empty for none." default:"127.0.0.1:9090" placeholder:"HOST:PORT" group:"Worker"`
+	Listen      Address  `help:"Address of metrics, health and readiness; empty for none. If the default is taken a free port is chosen and logged." default:"127.0.0.1:9090" placeholder:"HOST:PORT" group:"Worker"`
 	UntilEnd    bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
 	GracePeriod Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
 
