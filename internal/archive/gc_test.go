@@ -222,7 +222,7 @@ func TestGarbageCollectionBesideAWorkerRemovesWhatItRefersTo(t *testing.T) {
 }
 
 func TestWhatCannotBeReadProtectsWhatItMayReferTo(t *testing.T) {
-	base, _, _ := killed(t, 3)
+	base, broker, _ := killed(t, 3)
 	all, _, err := collect(t, base, archive.GarbageOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -251,13 +251,21 @@ func TestWhatCannotBeReadProtectsWhatItMayReferTo(t *testing.T) {
 	}
 	t.Run("manifest damaged", func(t *testing.T) {
 		m := copyOf(t, base)
-		s := pick(t, m, func(s *archive.Segment) bool {
-			return s.InManifest && slices.ContainsFunc(all, func(key string) bool { return strings.Contains(key, fmt.Sprintf("/%d/", s.ID)) })
-		})
+		life(t, broker, m, 0, false) // to the end: there are manifests
+		// A killed worker's file of the segment, whether one was left or not.
+		i := slices.IndexFunc(all, func(key string) bool { return strings.HasPrefix(key, "insert_log/") })
+		s := pick(t, m, func(s *archive.Segment) bool { return manifested(s) && s.VChannel == metaOf(t, m, all[i])["vchannel"] })
+		own := fmt.Sprintf("/%d/", s.ID)
+		log := all[i][strings.LastIndex(all[i], "/"):]
+		left := fmt.Sprintf("insert_log/%d/%d/%d/0%s", s.Collection, s.Partition, s.ID, log)
+		put(t, m, left, get(t, m, all[i]), metaOf(t, m, all[i]))
+		if found, _, err := collect(t, m, archive.GarbageOptions{}); err != nil || !slices.Contains(found, left) {
+			t.Fatalf("%v: %s is not garbage while the manifest can be read", err, left)
+		}
 		m.Set(s.ManifestKey(), []byte("{"))
 		found, g, err := collect(t, m, archive.GarbageOptions{})
 		for _, key := range found {
-			if strings.Contains(key, fmt.Sprintf("/%d/", s.ID)) {
+			if strings.Contains(key, own) {
 				t.Errorf("%s may be the segment's", key)
 			}
 		}
