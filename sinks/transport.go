@@ -1,10 +1,12 @@
 package sinks
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net"
@@ -80,45 +82,80 @@ type (
 type listing struct{ token string }
 
 // exchanger stands between the library and the wire for what the library does
-// not do: it puts our own body into uploads, finds errors in replies of status
-// 200, and ends listings that turn in circles.
+// not do: it puts our own body into uploads, finds replies of status 200 that
+// are none, and ends listings that turn in circles.
 type exchanger struct{ next http.RoundTripper }
 
 func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l, ok := req.Context().Value(listingKey{}).(*listing); ok {
-		token := req.URL.Query().Get("continuation-token")
-		if token != "" && token == l.token {
-			return nil, &answer{code: "RepeatedToken", message: "the store gives the same continuation token again"}
-		}
-		l.token = token
+		return e.list(req, l)
 	}
-	p, ok := req.Context().Value(payloadKey{}).(*payload)
-	if !ok || req.Method != http.MethodPut {
+	if req.Method != http.MethodPut {
 		return e.next.RoundTrip(req)
 	}
-	if req.Body != nil {
+	if p, ok := req.Context().Value(payloadKey{}).(*payload); ok && req.Body != nil {
 		req = req.WithContext(req.Context()) // a request may not be changed
 		req.Body = p.open()
 		req.GetBody = func() (io.ReadCloser, error) { return p.open(), nil }
 	}
-	resp, err := e.next.RoundTrip(req)
-	if err == nil && resp.StatusCode == http.StatusOK && resp.ContentLength != 0 {
-		err = unmask(resp)
+	resp, err := e.next.RoundTrip(req) // of an upload, or of a copy within the store
+	if err == nil && resp.StatusCode == http.StatusOK {
+		unmask(resp)
 	}
 	return resp, err
 }
 
-// unmask turns a reply of status 200 whose body is an error into one of status
-// 500: a store that began to answer before it was done has no other way.
-func unmask(resp *http.Response) error {
-	head, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	resp.Body.Close()
-	if err != nil {
-		return err
+// list makes sure that the reply is a listing: the library takes any other
+// XML, also an error's or a proxy's page, for one that has no keys.
+func (e *exchanger) list(req *http.Request, l *listing) (*http.Response, error) {
+	token := req.URL.Query().Get("continuation-token")
+	if token != "" && token == l.token {
+		return nil, &answer{code: "RepeatedToken", message: "the store gives the same continuation token again"}
 	}
-	if bytes.Contains(head, []byte("<Error>")) || bytes.Contains(head, []byte("<Error ")) {
+	l.token = token
+	resp, err := e.next.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	if root := unmask(resp); root != "" && root != "ListBucketResult" && root != "Error" {
+		resp.Body.Close()
+		return nil, &answer{code: "BadListing", message: fmt.Sprintf("the reply to a listing is a document of type %q; is there a proxy in between?", root)}
+	}
+	return resp, nil
+}
+
+// unmask turns a reply of status 200 whose body is an error into one of status
+// 500: a store that began to answer before it was done has no other way. It
+// returns the name of the body's root element, "" if it has none.
+func unmask(resp *http.Response) string {
+	if resp.ContentLength == 0 {
+		return ""
+	}
+	r := bufio.NewReader(resp.Body)
+	head, _ := r.Peek(r.Size()) // what failed here fails again for the reader of the body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{r, resp.Body}
+	root := rootOf(head)
+	if root == "Error" {
 		resp.StatusCode, resp.Status = http.StatusInternalServerError, "500 error in a reply of status 200"
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(head))
-	return nil
+	return root
+}
+
+// rootOf is the name of the first element in the beginning of an XML document.
+func rootOf(head []byte) string {
+	d := xml.NewDecoder(bytes.NewReader(head))
+	d.Strict = false // an HTML page has a root too
+	for {
+		switch t, err := d.Token(); t := t.(type) {
+		case xml.StartElement:
+			return t.Name.Local
+		default:
+			if err != nil {
+				return ""
+			}
+		}
+	}
 }
