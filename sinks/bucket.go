@@ -34,10 +34,12 @@ var _ checkpoints.Bucket = (*Bucket)(nil)
 // Hooks tell the outside what happens at the store. Any may be nil; they are
 // called from many goroutines, and must not block or call the bucket.
 type Hooks struct {
-	// Request is called after every request: what it was (put, get, stat,
-	// list, remove), the object bytes sent or received, how long it took, and
-	// "" or the code of its error.
-	Request func(op string, bytes int64, took time.Duration, code string)
+	// Request is called after every request: which of Operations it was, the
+	// object bytes sent or received, how long it took, and what came of it.
+	Request func(op string, bytes int64, took time.Duration, o Outcome)
+	// Retry is called before each pause of a call (one of Operations) that
+	// will be tried again.
+	Retry func(op string, why Outcome)
 	// Waiting is called when calls begin or cease to wait for the store.
 	Waiting func(Waiting)
 }

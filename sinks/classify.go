@@ -92,7 +92,7 @@ func conditionFailed(err error) bool {
 	return a.status == 409 || a.status == 412 || errors.Is(err, checkpoints.ErrNotExist)
 }
 
-// code is the short name of an error, for metrics: the store's own, or why
+// code is the short name of an error, for the log: the store's own, or why
 // there was no answer; "" for none.
 func code(err error) string {
 	var a *answer

@@ -46,7 +46,7 @@ func (b *Bucket) exchange(ctx context.Context, t *task, op string, size int64, d
 		err = translate(err)
 	}
 	if b.hooks.Request != nil {
-		b.hooks.Request(op, n, took, code(err))
+		b.hooks.Request(op, n, took, outcome(err))
 	}
 	return err
 }

@@ -53,6 +53,9 @@ func retry[T any](ctx context.Context, b *Bucket, t *task, attempt func(context.
 		}
 		b.renewKeys(err)
 		w = b.await(w, t, err)
+		if b.hooks.Retry != nil {
+			b.hooks.Retry(t.op, outcome(err))
+		}
 		if !sleep(ctx, backoff(b.cfg.BackoffFirst, pause, tries)) {
 			return none, t.ended(ctx, err)
 		}
