@@ -25,6 +25,7 @@ type Archive struct {
 	vchannels []*VChannel // by name
 	byName    map[string]*VChannel
 	history   map[logPlace]past
+	expired   map[int64]bool // collections
 }
 
 // VChannel is one vchannel's document. Err says why there is none to use.
@@ -52,7 +53,7 @@ func Open(ctx context.Context, b checkpoints.Bucket) (*Archive, error) {
 		a.byName[v.Name] = v
 		a.vchannels = append(a.vchannels, v)
 	}
-	return a, nil
+	return a, a.loadExpired(ctx)
 }
 
 // names lists the vchannels that have a document or had one once.

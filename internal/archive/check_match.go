@@ -191,9 +191,12 @@ func (m *match) missing() {
 		for n < len(list) && list[n].kind == list[0].kind && sameRecord(list[n], list[0]) {
 			n++
 		}
-		if m.mayBePending(list[0]) {
+		switch {
+		case m.archive.expired[m.want.places[list[0].place].collection]:
+			m.report.Removed += int64(n)
+		case m.mayBePending(list[0]):
 			m.report.Pending += int64(n)
-		} else {
+		default:
 			m.lost(list[:n])
 		}
 		list = list[n:]

@@ -68,6 +68,10 @@ func (c *check) segment(ctx context.Context, seg *Segment) error {
 	if err := c.owned(ctx, seg); err != nil {
 		return err
 	}
+	if c.archive.expired[seg.Collection] {
+		c.report.Expired++
+		return nil
+	}
 	l := c.want.logs[seg.VChannel]
 	if l == nil {
 		c.report.Others++

@@ -16,6 +16,7 @@ type CollectionLife struct {
 	Dropped   uint64 // 0: alive
 	Last      uint64 // latest moment that is whole and at which it was alive; 0: none is known
 	VChannels []string
+	Expired   bool // its data was removed; Last is 0
 }
 
 // CollectionLives lists every collection by name, and those of one name in
@@ -33,6 +34,9 @@ func (a *Archive) CollectionLives(ctx context.Context) ([]CollectionLife, error)
 		}
 		if l.dropped != never {
 			c.Dropped, c.Last = l.dropped, min(c.Last, l.dropped-1)
+		}
+		if a.expired[l.id] {
+			c.Expired, c.Last = true, 0
 		}
 		out = append(out, c)
 	}

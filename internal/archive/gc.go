@@ -2,8 +2,10 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"flowgraph/checkpoints"
@@ -25,8 +27,11 @@ type Remover interface {
 // GarbageOptions say what is looked for.
 type GarbageOptions struct {
 	VChannel string    // only this one's; "": everything's, and old probes
-	Now      time.Time // against which a probe's age is taken
-	Remove   Remover   // nil: what is found stays
+	Now      time.Time // against which ages are taken
+	// ExpireAfter, if not 0, removes the data of collections that were dropped
+	// so long ago. It excludes VChannel: a collection is in several.
+	ExpireAfter time.Duration
+	Remove      Remover // nil: what is found stays
 }
 
 // Garbage is one object that nothing refers to and nothing will.
@@ -35,6 +40,7 @@ type Garbage struct {
 	Kind     string `json:"kind"` // insert_log, delta_log, stats_log, chunk or probe
 	VChannel string `json:"vchannel,omitempty"`
 	Epoch    int64  `json:"epoch,omitempty"`
+	Expired  int64  `json:"expired_collection,omitempty"` // ID; it may be any vchannel's
 	Size     int64  `json:"bytes"`
 }
 
@@ -59,10 +65,14 @@ type Collector struct {
 	// Unreadable are documents, chunks and manifests that cannot be used. All
 	// that they may refer to stays.
 	Unreadable []error
+	// Expired are the collections that ExpireAfter concerns and that were not
+	// marked before. With Remove they are marked now.
+	Expired []Expired
 
 	archive *Archive
 	o       GarbageOptions
 	refs    map[checkpoints.SegmentRef]*references
+	expired map[int64]bool
 }
 
 // NewCollector reads all that refers to objects. It holds about two hundred
@@ -75,10 +85,15 @@ func NewCollector(ctx context.Context, b checkpoints.Bucket, o GarbageOptions) (
 	if o.VChannel != "" && a.VChannel(o.VChannel) == nil {
 		return nil, fmt.Errorf("vchannel %s has no document", o.VChannel)
 	}
-	g := &Collector{archive: a, o: o, refs: map[checkpoints.SegmentRef]*references{}}
+	g := &Collector{archive: a, o: o, expired: maps.Clone(a.expired), refs: map[checkpoints.SegmentRef]*references{}}
 	for _, v := range a.vchannels {
 		if v.Err != nil {
 			g.Unreadable = append(g.Unreadable, v.Err)
+		}
+	}
+	if o.ExpireAfter > 0 {
+		if err := g.expire(ctx); err != nil {
+			return nil, err
 		}
 	}
 	for s, err := range ordered(ctx, gets, each(a.openSegments(func(int64) bool { return true })), g.logs) {
@@ -92,6 +107,28 @@ func NewCollector(ctx context.Context, b checkpoints.Bucket, o GarbageOptions) (
 		}
 	}
 	return g, nil
+}
+
+// expire finds what ExpireAfter concerns and marks it, unless this is a dry
+// run. The mark comes before the first removal, so that nobody takes for
+// damage what is missing.
+func (g *Collector) expire(ctx context.Context) error {
+	if g.o.VChannel != "" {
+		return errors.New("collections expire in all their vchannels, not in one")
+	}
+	var err error
+	if g.Expired, err = g.archive.expirable(ctx, g.o.Now.Add(-g.o.ExpireAfter)); err != nil {
+		return err
+	}
+	for _, e := range g.Expired {
+		if g.o.Remove != nil {
+			if err := g.archive.expire(ctx, e); err != nil {
+				return err
+			}
+		}
+		g.expired[e.Collection] = true
+	}
+	return nil
 }
 
 // referring is a segment and what it refers to.

@@ -53,6 +53,9 @@ func (g *Collector) candidate(prefix string, info checkpoints.Info) (c candidate
 	}
 	ref := g.refs[r]
 	switch {
+	case ok && prefix != manifestPrefix && g.expired[r.Collection]:
+		c.Expired = r.Collection
+		return c, g.o.VChannel == ""
 	case !ok || epochOf(c.log) == 0 && (ref == nil || c.log != checkpoints.CompoundStats):
 		c.stays = &g.Kept.Unknown
 	case ref != nil && (ref.logs[c.log] || ref.chunks[info.Key] || c.log == checkpoints.CompoundStats):
@@ -77,7 +80,7 @@ func (g *Collector) judge(ctx context.Context, c candidate) (candidate, error) {
 	if c.stays != nil {
 		return c, nil
 	}
-	if c.Kind != "probe" {
+	if c.Kind != "probe" && c.Expired == 0 {
 		if err := g.owner(ctx, &c); err != nil || c.stays != nil || c.Key == "" {
 			return c, err
 		}

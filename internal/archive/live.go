@@ -72,6 +72,9 @@ func (a *Archive) Live(ctx context.Context, o LiveOptions) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.expired[life.id] {
+		return nil, noCollection("collection %s has expired: its data was removed by gc, no moment of it can be brought back", life.describe())
+	}
 	l := &Live{
 		Collection: life.id, Name: at(life.names, moment), Until: moment, Complete: a.complete(life),
 		Raw: at(life.schemas, moment), VChannels: slices.Sorted(slices.Values(life.vchannels)), archive: a, unique: o.Unique, made: len(life.partitions),

@@ -18,11 +18,14 @@ func (a *Archive) Objects(ctx context.Context, s *Segment) ([]string, error) {
 	var keys []string
 	if s.InManifest {
 		keys = append(keys, s.ManifestKey())
-		if key := s.CompoundKey(); key != "" { // stored before the manifest
+		if key := s.CompoundKey(); key != "" && !a.expired[s.Collection] { // stored before the manifest
 			keys = append(keys, key)
 		}
 	}
 	keys = append(keys, chunks...)
+	if a.expired[s.Collection] {
+		return keys, nil
+	}
 	for _, l := range logs {
 		keys = append(keys, s.DataKeys(l.ID)...)
 	}
@@ -30,14 +33,19 @@ func (a *Archive) Objects(ctx context.Context, s *Segment) ([]string, error) {
 }
 
 // References yields the key of every object that belongs to the archive, each
-// once: documents and their marks, DDL events, quarantined records, and the
-// objects of all segments. A copy that takes the documents first and then
+// once: documents and their marks, DDL events, quarantined records, the
+// objects of all segments, and marks of expired collections. A copy that takes the documents first and then
 // everything that is yielded afterwards is consistent, since what a document
 // refers to is never removed from what later ones do.
 func (a *Archive) References(ctx context.Context, only func(vchannel string) bool) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, v := range a.vchannels {
 			if only(v.Name) && !a.vchannelObjects(ctx, v, yield) {
+				return
+			}
+		}
+		for key, err := range a.list(ctx, expiredPrefix) {
+			if !yield(key, err) || err != nil {
 				return
 			}
 		}

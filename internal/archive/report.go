@@ -19,6 +19,7 @@ type Report struct {
 	Repeated    int64 `json:"messages_repeated"`
 	Excluded    int64 `json:"after_drop"`
 	Quarantined int64 `json:"quarantined"`
+	Removed     int64 `json:"rows_expired"` // rows and deletes of the log whose collection has expired
 
 	Objects           int64 `json:"objects"` // data files referred to, all of them read
 	Bytes             int64 `json:"bytes"`
@@ -27,6 +28,7 @@ type Report struct {
 	UnderWay          int64 `json:"objects_under_way"`      // of a claim that may still refer to them, with Partial
 	OtherLogs         int   `json:"segments_of_other_logs"` // earlier ones of the topics: their rows cannot be compared
 	Others            int   `json:"segments_not_checked"`   // of vchannels that were not read
+	Expired           int   `json:"segments_expired"`       // of dropped collections whose data was removed on purpose
 
 	Lost    int64      `json:"lost"` // rows and deletes
 	Doubled int64      `json:"doubled"`
@@ -66,6 +68,8 @@ func (r *Report) String() string {
 		{r.UnderWay, "objects of the last epochs are referred to by nothing yet"},
 		{int64(r.OtherLogs), "segments are of earlier logs of the topics: only their files were checked"},
 		{int64(r.Others), "segments are of vchannels that were not read and were not checked"},
+		{int64(r.Expired), "segments are of dropped collections that have expired: their data was removed on purpose"},
+		{r.Removed, "rows and deletes of the log belong to collections that have expired"},
 	} {
 		if n.count > 0 {
 			fmt.Fprintf(&b, "%d %s\n", n.count, n.what)

@@ -84,6 +84,9 @@ func collectionsTable(w io.Writer, lives []archive.CollectionLife, rows map[int6
 		if c.Last > 0 {
 			last = hybrid(c.Last)
 		}
+		if c.Expired {
+			last = "expired"
+		}
 		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%d", cmp.Or(c.Name, "-"), c.ID, created, dropped, last, c.Last)
 		if len(rows) > 0 {
 			fmt.Fprintf(out, "\t%s", rows[c.ID])

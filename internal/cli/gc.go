@@ -22,13 +22,16 @@ type GCCommand struct {
 	S3Flags
 	VChannel string `name:"vchannel" help:"Only what this vchannel's workers left, named <topic>-<partition>." placeholder:"NAME" group:"GC"`
 	Delete   bool   `help:"Remove what is found; without it nothing is changed." group:"GC"`
-	Keys     bool   `help:"Print the key of every object that is found, one a line." group:"GC"`
-	JSON     bool   `name:"json" help:"Print JSON: a line an object, and a last line with the sums." group:"GC"`
+	// In hours and minutes like every other time: 720h are 30 days.
+	ExpireDropped Duration `help:"Also remove the rows and deletes of collections that were dropped at least so long ago. No moment of them can be restored afterwards; they are named." placeholder:"TIME" group:"GC"`
+	Keys          bool     `help:"Print the key of every object that is found, one a line." group:"GC"`
+	JSON          bool     `name:"json" help:"Print JSON: a line an object, and a last line with the sums." group:"GC"`
 }
 
 // garbage sums up what was found of one kind and vchannel.
 type garbage struct {
 	VChannel string `json:"vchannel,omitempty"`
+	Expired  int64  `json:"expired_collection,omitempty"`
 	Kind     string `json:"kind"`
 	Objects  int64  `json:"objects"`
 	Bytes    int64  `json:"bytes"`
@@ -42,7 +45,7 @@ func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
 		return usageError{err}
 	}
 	defer bucket.Close()
-	o := archive.GarbageOptions{VChannel: c.VChannel, Now: time.Now()}
+	o := archive.GarbageOptions{VChannel: c.VChannel, Now: time.Now(), ExpireAfter: time.Duration(c.ExpireDropped)}
 	if c.Delete {
 		o.Remove = bucket
 	}
@@ -58,9 +61,10 @@ func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
 			told.end()
 			return errors.Join(fmt.Errorf("after %d objects: %w", all.Objects, err), out.Flush())
 		}
-		key := garbage{VChannel: found.VChannel, Kind: found.Kind}
+		key := garbage{VChannel: found.VChannel, Expired: found.Expired, Kind: found.Kind}
 		if sums[key] == nil {
-			sums[key] = &garbage{VChannel: found.VChannel, Kind: found.Kind}
+			sum := key
+			sums[key] = &sum
 		}
 		sums[key].add(found)
 		all.add(found)
@@ -85,13 +89,37 @@ func (s *garbage) add(g archive.Garbage) {
 	s.Bytes += g.Size
 }
 
+// whose is the first column of the table.
+func (s *garbage) whose() string {
+	if s.Expired != 0 {
+		return fmt.Sprintf("(collection %d)", s.Expired)
+	}
+	return orDash(s.VChannel)
+}
+
+// expired names the moments that are lost.
+func (c *GCCommand) expired(out io.Writer, list []archive.Expired) {
+	verb := "would expire"
+	if c.Delete {
+		verb = "has expired"
+	}
+	for _, e := range list {
+		from := "the beginning"
+		if e.Created > 0 {
+			from = hybrid(e.Created)
+		}
+		fmt.Fprintf(out, "Collection %s (%d), dropped %s, %s: no moment from %s on can be restored any more.\n",
+			orDash(e.Name), e.Collection, hybrid(e.Dropped), verb, from)
+	}
+}
+
 func sorted(sums map[garbage]*garbage) []*garbage {
 	list := []*garbage{}
 	for _, s := range sums {
 		list = append(list, s)
 	}
 	slices.SortFunc(list, func(x, y *garbage) int {
-		return cmp.Or(cmp.Compare(x.VChannel, y.VChannel), cmp.Compare(x.Kind, y.Kind))
+		return cmp.Or(cmp.Compare(x.VChannel, y.VChannel), cmp.Compare(x.Expired, y.Expired), cmp.Compare(x.Kind, y.Kind))
 	})
 	return list
 }
@@ -114,10 +142,11 @@ func (c *GCCommand) line(out lines, g archive.Garbage) error {
 
 func (c *GCCommand) json(out lines, list []*garbage, g *archive.Collector) error {
 	text, err := json.Marshal(struct {
-		Deleted bool         `json:"deleted"`
-		Sums    []*garbage   `json:"sums"`
-		Kept    archive.Kept `json:"kept"`
-	}{c.Delete, list, g.Kept})
+		Deleted bool              `json:"deleted"`
+		Expired []archive.Expired `json:"expired,omitempty"`
+		Sums    []*garbage        `json:"sums"`
+		Kept    archive.Kept      `json:"kept"`
+	}{c.Delete, g.Expired, list, g.Kept})
 	if err != nil {
 		return err
 	}
@@ -125,11 +154,12 @@ func (c *GCCommand) json(out lines, list []*garbage, g *archive.Collector) error
 }
 
 func (c *GCCommand) table(out io.Writer, list []*garbage, all garbage, g *archive.Collector) error {
+	c.expired(out, g.Expired)
 	if len(list) > 0 {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "VCHANNEL\tKIND\tOBJECTS\tBYTES")
 		for _, s := range list {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", orDash(s.VChannel), s.Kind, s.Objects, approximate(s.Bytes))
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", s.whose(), s.Kind, s.Objects, approximate(s.Bytes))
 		}
 		if err := w.Flush(); err != nil {
 			return err

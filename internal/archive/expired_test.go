@@ -1,0 +1,136 @@
+package archive_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"flowgraph/checkpoints"
+	"flowgraph/internal/archive"
+	"flowgraph/internal/membucket"
+)
+
+// farOff is after every drop.
+var farOff = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// dataOf lists the data files of a collection.
+func dataOf(t *testing.T, b checkpoints.Bucket, collection int64) []string {
+	t.Helper()
+	id := strconv.FormatInt(collection, 10)
+	return slices.DeleteFunc(everything(t, b), func(key string) bool {
+		parts := strings.Split(key, "/")
+		return !strings.HasSuffix(parts[0], "_log") || parts[1] != id
+	})
+}
+
+func TestAnExpiredCollectionTakesOthersAlongOrComesBack(t *testing.T) {
+	m, broker, want := killed(t, 3)
+	life(t, broker, m, 0, false)
+	before := everything(t, m)
+	old := archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff}
+	found, g, err := collect(t, m, old)
+	if err != nil || len(g.Expired) == 0 || !slices.Equal(before, everything(t, m)) {
+		t.Fatalf("%v: %d collections expire, and a dry run changed something", err, len(g.Expired))
+	}
+	var gone []string
+	for _, e := range g.Expired {
+		gone = append(gone, dataOf(t, m, e.Collection)...)
+		if e.Dropped == 0 || e.Created == 0 || e.Name == "" {
+			t.Errorf("the moments that are lost are not named: %+v", e)
+		}
+	}
+	for _, key := range gone {
+		if !slices.Contains(found, key) {
+			t.Errorf("%s stays", key)
+		}
+	}
+	old.Remove = &remover{m, len(gone) / 2}
+	if _, _, err := collect(t, m, old); !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	// Whoever looks in the middle takes nothing for damage.
+	if report := check(t, m, want, archive.CheckOptions{}); report.Err() != nil || report.Removed == 0 || report.Expired == 0 {
+		t.Errorf("in the middle: %s", report)
+	}
+	// What was begun ends with the next run, asked for or not.
+	if _, _, err := collect(t, m, archive.GarbageOptions{Remove: &remover{m, 1 << 30}}); err != nil {
+		t.Fatal(err)
+	}
+	left := slices.DeleteFunc(everything(t, m), func(key string) bool { return strings.HasPrefix(key, "expired/") })
+	if !slices.Equal(left, slices.DeleteFunc(before, func(key string) bool { return slices.Contains(found, key) })) {
+		t.Error("other objects were removed than those that were found")
+	}
+	lives, err := open(t, m).CollectionLives(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lives {
+		isExpired := slices.ContainsFunc(g.Expired, func(e archive.Expired) bool { return e.Collection == l.ID })
+		if l.Expired != isExpired || isExpired && l.Last != 0 {
+			t.Errorf("%+v", l)
+		}
+		_, err := open(t, m).Live(t.Context(), archive.LiveOptions{Collection: strconv.FormatInt(l.ID, 10), Until: max(l.Created, 1)})
+		if isExpired && !errors.Is(err, archive.ErrNoCollection) {
+			t.Errorf("rows of %d are brought back from what is left: %v", l.ID, err)
+		}
+	}
+	rewound(t, m)
+	life(t, broker, m, 0, false)
+	if report := check(t, m, want, archive.CheckOptions{}); report.Err() != nil {
+		t.Errorf("after all was read again: %s", report)
+	}
+	for _, e := range g.Expired {
+		if keys := dataOf(t, m, e.Collection); len(keys) > 0 {
+			t.Errorf("%d objects of collection %d came back, one is %s", len(keys), e.Collection, keys[0])
+		}
+	}
+}
+
+// rewound lets every vchannel begin anew.
+func rewound(t *testing.T, m *membucket.Bucket) {
+	t.Helper()
+	for _, v := range open(t, m).VChannels() {
+		i := strings.LastIndexByte(v.Name, '-')
+		partition, err := strconv.Atoi(v.Name[i+1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := checkpoints.VChannel{Topic: v.Name[:i], Partition: int32(partition), TopicID: v.Doc.TopicID}
+		if _, err := checkpoints.Rewind(t.Context(), m, at, checkpoints.Position{LeaderEpoch: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestACollectionExpiresBeforeItsDropIsBehindEveryVChannel(t *testing.T) {
+	m, broker, _ := killed(t, 3)
+	life(t, broker, m, 0, false)
+	dropped := func() []archive.Expired {
+		t.Helper()
+		_, g, err := collect(t, m, archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Expired
+	}
+	all := dropped()
+	if len(all) == 0 {
+		t.Fatal("nothing was dropped")
+	}
+	at := time.UnixMilli(int64(all[0].Dropped >> 18))
+	_, g, err := collect(t, m, archive.GarbageOptions{ExpireAfter: time.Hour, Now: at.Add(time.Hour - time.Millisecond)})
+	if err != nil || slices.ContainsFunc(g.Expired, func(e archive.Expired) bool { return e.Collection == all[0].Collection }) {
+		t.Errorf("%v: expired a millisecond early", err)
+	}
+	// Whoever reads the drop again has its segments in the document perhaps.
+	rewound(t, m)
+	if early := dropped(); len(early) > 0 {
+		t.Errorf("%d collections expire although their drops are read again", len(early))
+	}
+	if _, err := archive.NewCollector(t.Context(), m, archive.GarbageOptions{ExpireAfter: time.Hour, VChannel: "by-dev-rootcoord-dml_0-0"}); err == nil {
+		t.Error("a collection expires in one vchannel")
+	}
+}
