@@ -61,8 +61,11 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.SessionTimeout(w.cfg.SessionTimeout), kgo.HeartbeatInterval(w.cfg.SessionTimeout/4),
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.OnPartitionsAssigned(w.assigned), kgo.OnPartitionsRevoked(w.revoked), kgo.OnPartitionsLost(w.lost),
-		kgo.AdjustFetchOffsetsFn(fromStart),
+		kgo.AdjustFetchOffsetsFn(fromStart), kgo.WithHooks(member{w}),
 	)
+	if w.cfg.ServerSide {
+		opts = append(opts, kgo.ServerSideBalancer()) // with the balancer above as its fallback, which member refuses
+	}
 	if w.cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(w.cfg.InstanceID))
 	}

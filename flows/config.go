@@ -25,6 +25,7 @@ type Config struct {
 	Partitions     map[string][]int32
 	InstanceID     string // static group membership; "" for none
 	SessionTimeout time.Duration
+	ServerSide     bool          // the group's broker gives out partitions (KIP-848), not its first member
 	UntilEnd       bool          // end where each log ended at start
 	Grace          time.Duration // for flushing everything at a graceful stop
 	MemoryBudget   int64         // bytes

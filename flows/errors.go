@@ -15,6 +15,10 @@ var (
 	ErrLost = errors.New("the partition was given away")
 	// ErrFencedTooOften ends the process.
 	ErrFencedTooOften = errors.New("ownership was lost too often")
+	// ErrInstanceTaken ends the process.
+	ErrInstanceTaken = errors.New("another worker has joined the group with the same instance ID")
+	// ErrProtocol ends the process.
+	ErrProtocol = errors.New("the group's broker does not know the consumer protocol, which Kafka has since 4.0: use the classic one")
 	// ErrFailedTooOften ends the process.
 	ErrFailedTooOften = errors.New("a flow failed too often")
 	// ErrStopped: a vchannel is stopped until somebody has looked.

@@ -73,7 +73,7 @@ const (
 
 // outcome gives an error of the worker its exit code.
 func outcome(err error) error {
-	if errors.Is(err, flows.ErrFencedTooOften) {
+	if errors.Is(err, flows.ErrFencedTooOften) || errors.Is(err, flows.ErrInstanceTaken) {
 		return fmt.Errorf("%w: %w", ErrOwnershipLost, err)
 	}
 	return err
@@ -93,6 +93,7 @@ func (c *RunCommand) worker(environ []string) (flows.Config, error) {
 	cfg := flows.Config{
 		Brokers: c.Brokers, Topics: c.Topics.Expressions(), Partitions: c.Topics.Partitions(),
 		Group: c.Group, InstanceID: c.InstanceID, SessionTimeout: time.Duration(c.SessionTimeout),
+		ServerSide: c.GroupProtocol == "consumer",
 		UntilEnd: c.UntilEnd, Grace: time.Duration(c.GracePeriod), MemoryBudget: budget,
 		Limits: stages.Limits{
 			FlushBytes: int64(c.FlushBytes), FlushDeleteBytes: int64(c.FlushDeleteBytes), FlushAge: time.Duration(c.FlushAge),

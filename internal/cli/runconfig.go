@@ -13,7 +13,8 @@ type RunConfig struct {
 	KafkaFlags
 	Group          string   `help:"Consumer group. Workers of one group share the partitions; not used with topic:partition." default:"flowgraph" placeholder:"NAME" group:"Kafka"`
 	InstanceID     string   `help:"Name of this worker in the group that stays the same over restarts, so that a restart does not rebalance. Must differ between workers." placeholder:"NAME" group:"Kafka"`
-	SessionTimeout Duration `help:"Silence after which the group gives a worker's partitions to others." default:"10s" placeholder:"TIME" group:"Kafka"`
+	SessionTimeout Duration `help:"Silence after which the group gives a worker's partitions to others. With --group-protocol consumer the broker decides (its group.consumer.session.timeout.ms)." default:"10s" placeholder:"TIME" group:"Kafka"`
+	GroupProtocol  string   `help:"How the group gives out partitions: ${enum}. Classic works with every Kafka; consumer is that of KIP-848, with Kafka 4.0 and later, best from 4.3 on. Workers of both kinds can share a group while it is changed over." enum:"classic,consumer" default:"classic" placeholder:"PROTOCOL" group:"Kafka"`
 
 	S3Flags
 

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -18,6 +19,7 @@ type BrokerConfig struct {
 
 	Partitions        int           // of topics that a client creates by writing to them; 0: 1
 	MinSessionTimeout time.Duration // the shortest session of a group; 0: 100 ms
+	ConsumerSession   time.Duration // session of a group of the consumer protocol (KIP-848); 0: 45 s, as in Kafka
 	SyncWrites        bool          // every write reaches the disk before it is answered
 }
 
@@ -43,8 +45,13 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		kfake.AllowAutoTopicCreation(),
 		kfake.DefaultNumPartitions(max(cfg.Partitions, 1)),
 		kfake.GroupMinSessionTimeout(cfg.MinSessionTimeout),
-		kfake.BrokerConfigs(map[string]string{"message.max.bytes": maxMessageBytes}),
 	}
+	configs := map[string]string{"message.max.bytes": maxMessageBytes}
+	if cfg.ConsumerSession > 0 {
+		configs["group.consumer.session.timeout.ms"] = strconv.FormatInt(cfg.ConsumerSession.Milliseconds(), 10)
+		configs["group.consumer.heartbeat.interval.ms"] = strconv.FormatInt(cfg.ConsumerSession.Milliseconds()/10, 10)
+	}
+	opts = append(opts, kfake.BrokerConfigs(configs))
 	if cfg.Dir != "" {
 		// Absolute, because the embedded bucket moves the working directory.
 		dir, err := filepath.Abs(cfg.Dir)
