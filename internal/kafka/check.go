@@ -1,0 +1,81 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	checkTimeout = 7 * time.Second // of one try
+	checkPause   = time.Second
+)
+
+// Check connects, logs in and asks for topics, once: so that what is set up
+// wrongly is told at the start. Its errors are explained; one that is ErrAway
+// may pass.
+func (c Config) Check(ctx context.Context, options []kgo.Opt, topics []string) error {
+	client, err := kgo.NewClient(append(options[:len(options):len(options)],
+		kgo.RequestRetries(0), kgo.WithLogger(silent{}))...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	try, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // none; nil would be all
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(try, client)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return c.Explain(fmt.Errorf("ask Kafka: %w", err))
+	}
+	for _, t := range resp.Topics {
+		// A topic that is not there yet may be made later.
+		if err := kerr.ErrorForCode(t.ErrorCode); errors.Is(err, kerr.TopicAuthorizationFailed) {
+			return c.Explain(fmt.Errorf("topic %s: %w", *t.Topic, err))
+		}
+	}
+	return nil
+}
+
+// Await checks until Kafka answers, for so long at most or, if that is 0, as
+// long as ctx lasts. waiting is called after each try that found nobody.
+func (c Config) Await(ctx context.Context, options []kgo.Opt, topics []string, patience time.Duration, waiting func(error)) error {
+	start := time.Now()
+	for {
+		err := c.Check(ctx, options, topics)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrAway) {
+			return err
+		}
+		if patience > 0 && time.Since(start)+checkPause > patience {
+			return err
+		}
+		waiting(err)
+		timer := time.NewTimer(checkPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// silent is the log of a check, whose error says it all.
+type silent struct{}
+
+func (silent) Level() kgo.LogLevel              { return kgo.LogLevelNone }
+func (silent) Log(kgo.LogLevel, string, ...any) {}
