@@ -99,6 +99,14 @@ func TestAListingThatLosesItsPlaceIsAnError(t *testing.T) {
 	}
 }
 
+func TestAListingBeforeTheRegionIsKnownFails(t *testing.T) {
+	cfg := newGateway(t).config()
+	cfg.Region = ""
+	if got := keys(t, newBucket(t, cfg), ""); len(got) > 0 {
+		t.Errorf("listed %v", got)
+	}
+}
+
 func TestAnEndedContextIsNoEndOfTheListing(t *testing.T) {
 	g := newGateway(t)
 	g.store("files/a", []byte("x"))

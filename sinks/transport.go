@@ -87,7 +87,8 @@ type listing struct{ token string }
 type exchanger struct{ next http.RoundTripper }
 
 func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
-	if l, ok := req.Context().Value(listingKey{}).(*listing); ok {
+	// A listing may first ask for the bucket's region.
+	if l, ok := req.Context().Value(listingKey{}).(*listing); ok && req.URL.Query().Has("list-type") {
 		return e.list(req, l)
 	}
 	if req.Method != http.MethodPut {
