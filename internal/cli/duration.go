@@ -2,20 +2,21 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Duration is a length of time, written with a unit: 500ms, 10s, 1h30m.
+// Duration is a length of time, written with a unit: 500ms, 10s, 1h30m, 30d.
 type Duration time.Duration
 
-const durationSentence = "write a number with a unit, as in 500ms, 10s, 5m or 24h"
+const durationSentence = "write a number with a unit, as in 500ms, 10s, 5m, 24h or 30d"
 
 // UnmarshalText reads a duration. A number without a unit and a negative one
 // are refused.
 func (d *Duration) UnmarshalText(text []byte) error {
 	in := strings.TrimSpace(string(text))
-	v, err := time.ParseDuration(in)
+	v, err := parseDuration(in)
 	switch {
 	case err != nil && strings.Trim(in, "0123456789.") == "" && in != "":
 		return fmt.Errorf("%q has no unit: %s", in, durationSentence)
@@ -26,6 +27,16 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// parseDuration also knows days, of 24 hours.
+func parseDuration(in string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(in, "d")
+	if !ok {
+		return time.ParseDuration(in)
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	return time.Duration(n) * 24 * time.Hour, err
 }
 
 // String writes the duration without units that are zero: 10m, not 10m0s.

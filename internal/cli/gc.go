@@ -22,7 +22,6 @@ type GCCommand struct {
 	S3Flags
 	VChannel string `name:"vchannel" help:"Only what this vchannel's workers left, named <topic>-<partition>." placeholder:"NAME" group:"GC"`
 	Delete   bool   `help:"Remove what is found; without it nothing is changed." group:"GC"`
-	// In hours and minutes like every other time: 720h are 30 days.
 	ExpireDropped Duration `help:"Also remove the rows and deletes of collections that were dropped at least so long ago. No moment of them can be restored afterwards; they are named." placeholder:"TIME" group:"GC"`
 	Keys          bool     `help:"Print the key of every object that is found, one a line." group:"GC"`
 	JSON          bool     `name:"json" help:"Print JSON: a line an object, and a last line with the sums." group:"GC"`
@@ -40,7 +39,7 @@ type garbage struct {
 // Run finds garbage, prints what it is and removes it if told so. Stopped on
 // the way or run again it does no harm.
 func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(log), log, sinks.Hooks{})
 	if err != nil {
 		return usageError{err}
 	}

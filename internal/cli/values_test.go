@@ -29,6 +29,21 @@ func TestSizesAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
+func TestTimesAreWrittenAsTheyAreRead(t *testing.T) {
+	for text, want := range map[string]string{"500ms": "500ms", "10m": "10m", "1h30m": "1h30m", "30d": "720h", " 1d ": "24h", "0s": "0s"} {
+		var d cli.Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil || d.String() != want {
+			t.Errorf("%q: %s, %v; want %s", text, d, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "10", "-1h", "-1d", "1.5d", "1d12h", "99999d", "ten"} {
+		var d cli.Duration
+		if err := d.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was taken for %s", text, d)
+		}
+	}
+}
+
 func TestTopicsSelectWholeNames(t *testing.T) {
 	for _, c := range []struct {
 		text     string
