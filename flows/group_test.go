@@ -148,33 +148,39 @@ func TestARebalanceAndAStopDuringASlowUploadDoNotBlockEachOther(t *testing.T) {
 
 // Lost is not revoked: another member may be the owner already.
 func TestALostPartitionIsDroppedWithoutACommit(t *testing.T) {
-	w := newWorld(t, 1)
-	w.produce(0, createCollection(collectionID), insert(7, 1, 100))
-	a := w.start().until(0, 2)
-	var commits atomic.Int64
-	w.cluster.ControlKey(8, func(kmsg.Request) (kmsg.Response, error, bool) {
-		w.cluster.KeepControl()
-		commits.Add(1)
-		return nil, nil, false
+	protocols(t, func(t *testing.T, w *world, as func(*Config)) {
+		w.produce(0, createCollection(collectionID), insert(7, 1, 100))
+		a := w.start(as).until(0, 2)
+		var commits atomic.Int64
+		w.cluster.ControlKey(8, func(kmsg.Request) (kmsg.Response, error, bool) {
+			w.cluster.KeepControl()
+			commits.Add(1)
+			return nil, nil, false
+		})
+		before := commits.Load()
+		w.evict()
+		a.has(0, "running")
+		until(t, "it is claimed again", func() bool { return a.status(0).Epoch == 2 })
+		if keys := w.bucket.Keys("insert_log/"); len(keys) > 0 {
+			t.Errorf("it was drained: %q", keys)
+		}
+		if n := commits.Load() - before; n > 0 && w.groupOffset(0) > 1 {
+			t.Errorf("the group was told %d by a member that it had lost", w.groupOffset(0))
+		}
+		a.until(0, 2).stop()
+		w.exact(archive.CheckOptions{})
 	})
-	before := commits.Load()
-	w.evict()
-	a.has(0, "running")
-	until(t, "it is claimed again", func() bool { return a.status(0).Epoch == 2 })
-	if keys := w.bucket.Keys("insert_log/"); len(keys) > 0 {
-		t.Errorf("it was drained: %q", keys)
-	}
-	if n := commits.Load() - before; n > 0 && w.groupOffset(0) > 1 {
-		t.Errorf("the group was told %d by a member that it had lost", w.groupOffset(0))
-	}
-	a.until(0, 2).stop()
-	w.exact(archive.CheckOptions{})
 }
 
 // evict makes the broker disown the next member that sends a heartbeat.
 func (w *world) evict() {
 	w.cluster.ControlKey(12, func(req kmsg.Request) (kmsg.Response, error, bool) {
 		resp := req.ResponseKind().(*kmsg.HeartbeatResponse)
+		resp.ErrorCode = kerr.UnknownMemberID.Code
+		return resp, nil, true
+	})
+	w.cluster.ControlKey(68, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
 		resp.ErrorCode = kerr.UnknownMemberID.Code
 		return resp, nil, true
 	})
