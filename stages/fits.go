@@ -6,6 +6,7 @@ import (
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"flowgraph/stages/column"
+	"flowgraph/stages/varint"
 	"flowgraph/stages/wire"
 )
 
@@ -118,7 +119,7 @@ func find(fields []wire.Field, f *column.Field, at int) *wire.Field {
 }
 
 func counts(what string, packed []byte, rows int) error {
-	if n, whole := column.CountVarints(packed); n != rows || !whole {
+	if n, whole := varint.Count(packed); n != rows || !whole {
 		return fmt.Errorf("%d %s for %d rows", n, what, rows)
 	}
 	return nil
@@ -168,7 +169,7 @@ func travels(t schemapb.DataType, k wire.Kind) bool {
 func values(f *column.Field, v *wire.Field) (int, error) {
 	switch v.Kind {
 	case wire.Bools, wire.Ints, wire.Longs, wire.Timestamptz:
-		n, whole := column.CountVarints(v.Data)
+		n, whole := varint.Count(v.Data)
 		if !whole {
 			return 0, fmt.Errorf("a value is cut short")
 		}

@@ -19,9 +19,10 @@ func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message 
 	if len(r.Value) == 0 {
 		return Message{Bad: "empty: the record has no value"}
 	}
-	switch messageType(r.Headers, wire.PeekType(r.Value)) {
+	base, rest := wire.Open(r.Value)
+	switch messageType(r.Headers, base.Type) {
 	case commonpb.MsgType_Insert:
-		return d.once(b, insert(b, r), at)
+		return d.once(b, insert(b, base, rest), at)
 	case commonpb.MsgType_Delete:
 		return d.once(b, remove(r), at)
 	}
@@ -77,10 +78,10 @@ func (d *Decoder) tick(ts uint64) {
 	d.window.tick(ts)
 }
 
-func insert(b *batch, r *Record) Message {
+func insert(b *batch, base wire.Base, rest []byte) Message {
 	b.inserts = append(b.inserts, wire.Insert{})
 	m := &b.inserts[len(b.inserts)-1]
-	err := m.Parse(r.Value)
+	err := m.ParseRest(base, rest)
 	if err == nil && (m.Collection <= 0 || m.Partition <= 0 || m.Segment < 0) {
 		err = fmt.Errorf("insert into collection %d, partition %d, segment %d: an ID is negative or missing", m.Collection, m.Partition, m.Segment)
 	}

@@ -124,7 +124,8 @@ func walRows(b *batch, r *Record, w wire.WAL) Message {
 		}
 		return m
 	}
-	m := insert(b, r)
+	base, rest := wire.Open(r.Value)
+	m := insert(b, base, rest)
 	if m.Insert == nil {
 		return m
 	}

@@ -17,7 +17,7 @@ const module = "flowgraph"
 var rooms = map[string][]string{
 	"": {"internal/cli"},
 	"internal/cli": {
-		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/recording", "internal/restore", "internal/web",
+		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/kafka", "internal/milvus", "internal/recording", "internal/reread", "internal/restore", "internal/web",
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
 	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
@@ -26,21 +26,25 @@ var rooms = map[string][]string{
 	"internal/channelinfo": {"internal/archive", "checkpoints"},
 	"internal/export":      {"internal/archive", "stages/column"},
 	"internal/recording":   {"checkpoints"},
-	"internal/restore":     {"internal/archive", "sinks/binlog", "stages/column", "checkpoints"},
+	"internal/milvus":      {},
+	"internal/restore":     {"internal/archive", "internal/milvus", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/bench":       {"internal/devstack", "sinks/binlog", "stages/column"},
 	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
 	"internal/devstack":    {},
+	"internal/kafka":       {"internal/reread"},
+	"internal/reread":      {},
 	"internal/house":       {},
 	"internal/explore":     {},
 	"internal/proctest":    {},
 	"internal/roundtrip":   {},
 	"internal/traffic":     {"internal/recording"},
 	"flows":                {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
-	"sinks":                {"sinks/binlog", "stages", "stages/column", "checkpoints"},
+	"sinks":                {"internal/reread", "sinks/binlog", "stages", "stages/column", "checkpoints"},
 	"sinks/binlog":         {"stages/column"},
 	"stages":               {"stages/wire", "stages/column", "checkpoints"},
-	"stages/wire":          {"stages/column"},
-	"stages/column":        {},
+	"stages/wire":          {"stages/column", "stages/varint"},
+	"stages/column":        {"stages/varint"},
+	"stages/varint":        {},
 	"checkpoints":          {},
 	"testdata/recordings":  {},
 }
@@ -48,7 +52,7 @@ var rooms = map[string][]string{
 // outside says which packages may import what of others; what is not named
 // here is free. The longest prefix counts.
 var outside = map[string][]string{
-	"github.com/twmb/franz-go":              {"flows", "internal/recording", "internal/devstack", "internal/traffic", "internal/bench", "internal/cli"},
+	"github.com/twmb/franz-go":              {"flows", "internal/kafka", "internal/recording", "internal/devstack", "internal/traffic", "internal/bench", "internal/cli"},
 	"github.com/twmb/franz-go/pkg/kfake":    {"internal/devstack"},
 	"github.com/reugn/go-streams":           {"flows", "sinks"}, // sinks is one
 	"github.com/reugn/go-streams/flow":      {"flows"},
@@ -56,10 +60,10 @@ var outside = map[string][]string{
 	"github.com/minio/minio-go":             {"sinks"},
 	"github.com/versity/versitygw":          {"internal/devstack"},
 	"github.com/alecthomas/kong":            {"internal/cli"},
-	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/web", "flows", "sinks"},
+	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/kafka", "internal/web", "flows", "sinks"},
 	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
-	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
-	"google.golang.org/grpc":                {"internal/restore"},
+	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/milvus", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
+	"google.golang.org/grpc":                {"internal/milvus"},
 	"github.com/compose-spec/compose-go":    {},
 }
 

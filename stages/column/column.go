@@ -3,6 +3,8 @@ package column
 import (
 	"encoding/binary"
 	"fmt"
+
+	"flowgraph/stages/varint"
 )
 
 // Page is a run of rows of one column.
@@ -87,70 +89,47 @@ func (c *Column) AppendFixed(p *Pool, raw []byte) {
 // or 8 bytes). It returns how many there were and an error if the last one
 // is cut short; the column is then not to be used.
 func (c *Column) AppendVarints(p *Pool, packed []byte) (int, error) {
-	width, rows := c.Field.Width(), 0
-	for len(packed) > 0 {
+	width := c.Field.Width()
+	rows, whole := varint.Count(packed)
+	for left := rows; left > 0; {
 		// As many bytes as fit into the page at hand, at least one value.
 		n := MaxPage / width
 		if last := len(c.Pages) - 1; last >= 0 && len(c.Pages[last].Data)+width <= MaxPage {
 			n = (MaxPage - len(c.Pages[last].Data)) / width
 		}
-		values, _ := CountVarints(packed)
-		n = min(n, values)
-		if n == 0 {
-			return rows, fmt.Errorf("field %d: truncated varint", c.Field.ID)
-		}
+		n = min(n, left)
 		page := c.grow(p, n*width)
-		var err error
-		if page.Data, packed, err = appendVarints(page.Data, packed, n, width); err != nil {
-			return rows, fmt.Errorf("field %d: %w", c.Field.ID, err)
-		}
+		page.Data, packed = appendVarints(page.Data, packed, n, width)
 		c.added(page, n, n*width)
-		rows += n
+		left -= n
+	}
+	if !whole {
+		return rows, fmt.Errorf("field %d: a varint is cut short or has more than 64 bits", c.Field.ID)
 	}
 	return rows, nil
 }
 
-// CountVarints is how many varints packed holds; whole is false if one is
-// cut short or longer than 64 bits, so that AppendVarints would refuse it.
-func CountVarints(packed []byte) (n int, whole bool) {
-	run := 0
-	for _, b := range packed {
-		if b >= 0x80 {
-			if run++; run > 9 {
-				return n, false
-			}
-			continue
-		}
-		if run == 9 && b > 1 {
-			return n, false
-		}
-		n, run = n+1, 0
-	}
-	return n, run == 0
-}
-
-func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte, error) {
+// appendVarints takes n numbers that Count has found whole.
+func appendVarints(dst, packed []byte, n, width int) ([]byte, []byte) {
+	at := len(dst)
+	dst = dst[:at+n*width] // the page has room
 	for range n {
-		v, size := uint64(packed[0]), 1
-		if v >= 0x80 {
-			if v, size = binary.Uvarint(packed); size <= 0 {
-				return dst, packed, fmt.Errorf("varint of more than 64 bits")
-			}
-		}
+		v, size := varint.Read(packed)
 		packed = packed[size:]
 		switch width {
 		case 8:
-			dst = binary.LittleEndian.AppendUint64(dst, v)
+			binary.LittleEndian.PutUint64(dst[at:], v)
 		case 4:
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
+			binary.LittleEndian.PutUint32(dst[at:], uint32(v))
 		default:
+			dst[at] = 0
 			if v != 0 {
-				v = 1
+				dst[at] = 1
 			}
-			dst = append(dst, byte(v))
 		}
+		at += width
 	}
-	return dst, packed, nil
+	return dst, packed
 }
 
 // AppendInt64 adds one value of eight bytes so many times.

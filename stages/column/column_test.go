@@ -8,6 +8,8 @@ import (
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"pgregory.net/rapid"
+
+	"flowgraph/stages/varint"
 )
 
 // model is what a column should hold: nil is a null.
@@ -124,7 +126,7 @@ func TestVarintsOfEveryWidth(t *testing.T) {
 			}
 			want = append(want, raw)
 		}
-		if n, whole := CountVarints(packed); n != len(want) || !whole {
+		if n, whole := varint.Count(packed); n != len(want) || !whole {
 			t.Fatalf("%d varints counted, whole %t", n, whole)
 		}
 		n, err := c.AppendVarints(&pool, packed)
@@ -142,7 +144,7 @@ func TestBadVarintsAreRefusedAlike(t *testing.T) {
 		t.Run(fmt.Sprintf("%x", tail), func(t *testing.T) {
 			var pool Pool
 			packed := append([]byte{1, 2}, tail...)
-			_, whole := CountVarints(packed)
+			_, whole := varint.Count(packed)
 			n, err := New(Field{Type: schemapb.DataType_Int64}).AppendVarints(&pool, packed)
 			if whole != (err == nil) || n < 2 && err == nil {
 				t.Errorf("whole %t, appended %d: %v", whole, n, err)

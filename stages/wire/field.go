@@ -45,38 +45,71 @@ type Field struct {
 	Valid   []byte  // packed bools, one a row; nil: no nulls
 }
 
+// parse reads a FieldData. Of one that a Milvus wrote all fields are taken
+// here, and in any spelling by other.
 func (f *Field) parse(b []byte) error {
-	var valid packed
-	var values arm
+	w := fieldWalk{Field: f}
 	for len(b) > 0 {
-		num, v, n, err := next(b)
-		if err != nil {
-			return err
+		x, n := head(b)
+		switch {
+		case n == 0:
+			var err error
+			if n, err = w.other(b); err != nil {
+				return err
+			}
+		case b[0] == 1<<3|number:
+			f.Type = int32(x)
+		case b[0] == 5<<3|number:
+			f.ID = int64(x)
+		case b[0] == 6<<3|number: // is_dynamic
+		case b[0] == 2<<3|piece:
+			f.Name = b[n : n+int(x)]
+			n += int(x)
+		default:
+			var err error
+			if n, err = w.other(b); err != nil {
+				return err
+			}
 		}
 		b = b[n:]
-		switch num {
-		case 1:
-			v.int32(&f.Type)
-		case 2:
-			v.text(&f.Name)
-		case 3, 4, 8: // scalars, vectors, arrays of structs
-			values.add(num, v)
-		case 5:
-			v.int64(&f.ID)
-		case 7:
-			valid.add(v, protowire.VarintType)
-		}
 	}
-	if len(valid.data) > 0 {
-		f.Valid = valid.data
+	if len(w.valid.data) > 0 {
+		f.Valid = w.valid.data
 	}
-	switch values.num {
+	switch w.values.num {
 	case 3:
-		return f.scalars(values.body)
+		return f.scalars(w.values.body)
 	case 4:
-		return f.vectors(values.body)
+		return f.vectors(w.values.body)
 	}
 	return nil
+}
+
+// fieldWalk is a column while it is walked.
+type fieldWalk struct {
+	*Field
+	valid  packed
+	values arm
+}
+
+func (w *fieldWalk) other(b []byte) (int, error) {
+	num, v, n, err := next(b)
+	if err != nil {
+		return 0, err
+	}
+	switch num {
+	case 1:
+		v.int32(&w.Type)
+	case 2:
+		v.text(&w.Name)
+	case 3, 4, 8: // scalars, vectors, arrays of structs
+		w.values.add(num, v)
+	case 5:
+		v.int64(&w.ID)
+	case 7:
+		w.valid.add(v, protowire.VarintType)
+	}
+	return n, nil
 }
 
 // scalarKinds and vectorKinds map the numbers of the oneofs' arms.
@@ -156,8 +189,12 @@ func (k Kind) raw() bool {
 	return k == BinaryVector || k == Float16Vector || k == BFloat16Vector || k == Int8Vector
 }
 
-// numbers returns the packed values of field 1 of a message.
+// numbers returns the packed values of field 1 of a message, which has no
+// other.
 func numbers(b []byte, elem protowire.Type) ([]byte, error) {
+	if x, n := head(b); n > 0 && b[0] == 1<<3|piece && n+int(x) == len(b) {
+		return view(b[n:]), nil
+	}
 	var p packed
 	for len(b) > 0 {
 		num, v, n, err := next(b)
@@ -185,6 +222,11 @@ func newStrings(body []byte) (Strings, error) {
 		s.body = []byte{}
 	}
 	for b := body; len(b) > 0; {
+		if x, n := head(b); n > 0 && b[0] == 1<<3|piece {
+			s.count++
+			b = b[n+int(x):]
+			continue
+		}
 		num, v, n, err := next(b)
 		if err != nil {
 			return Strings{}, err
@@ -214,6 +256,14 @@ func (s Strings) UTF8() bool {
 // All yields the strings as views.
 func (s Strings) All(yield func([]byte) bool) {
 	for b := s.body; len(b) > 0; {
+		if x, n := head(b); n > 0 && b[0] == 1<<3|piece {
+			end := n + int(x)
+			if !yield(b[n:end]) {
+				return
+			}
+			b = b[end:]
+			continue
+		}
 		num, v, n, err := next(b)
 		if err != nil || num == 1 && v.typ == protowire.BytesType && !yield(v.bytes) {
 			return

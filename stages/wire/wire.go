@@ -3,11 +3,12 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"flowgraph/stages/varint"
 )
 
 // Header is one Kafka record header.
@@ -44,38 +45,78 @@ func ParseBase(value []byte) (Base, error) {
 	return base, nil
 }
 
-// PeekType is the message type that the first field says, which is the base
-// in every message that a Milvus writes; 0 if it says none.
-func PeekType(value []byte) int32 {
-	num, v, _, err := next(value)
+// Open reads the base if it is the first field, as in every message that a
+// Milvus writes, and returns what follows it. The base is empty and rest all
+// of the value if the first field is another one or cannot be read.
+func Open(value []byte) (base Base, rest []byte) {
+	num, v, n, err := next(value)
 	if err != nil || num != 1 {
-		return 0
+		return Base{}, value
 	}
-	var base Base
 	if base.merge(v) != nil {
-		return 0
+		return Base{}, value
 	}
-	return base.Type
+	return base, value[n:]
 }
 
 // merge reads a base, or one more piece of it.
 func (m *Base) merge(v field) error {
 	for b := v.bytes; len(b) > 0; {
-		num, v, n, err := next(b)
-		if err != nil {
-			return err
+		x, n := head(b)
+		switch {
+		case n > 0 && b[0] == 1<<3|number:
+			m.Type = int32(x)
+		case n > 0 && b[0] == 2<<3|number:
+			m.MsgID = int64(x)
+		case n > 0 && b[0] == 3<<3|number:
+			m.Timestamp = x
+		default:
+			num, v, size, err := next(b)
+			if err != nil {
+				return err
+			}
+			n = size
+			m.set(num, v)
 		}
 		b = b[n:]
-		switch num {
-		case 1:
-			v.int32(&m.Type)
-		case 2:
-			v.int64(&m.MsgID)
-		case 3:
-			v.uint64(&m.Timestamp)
-		}
 	}
 	return nil
+}
+
+func (m *Base) set(num protowire.Number, v field) {
+	switch num {
+	case 1:
+		v.int32(&m.Type)
+	case 2:
+		v.int64(&m.MsgID)
+	case 3:
+		v.uint64(&m.Timestamp)
+	}
+}
+
+// Wire types as they stand in a tag of one byte.
+const (
+	number = byte(protowire.VarintType)
+	piece  = byte(protowire.BytesType)
+)
+
+// head reads the beginning of a field as nearly all of them are: a tag of one
+// byte, then a number, or the length of what follows and is all there. x is
+// that number or length and n where the field's value ends or its bytes
+// begin; n is 0 for every other field, which is left to next.
+func head(b []byte) (x uint64, n int) {
+	if len(b) < 2 || b[0] < 1<<3 || b[0] >= 0x80 {
+		return 0, 0
+	}
+	if x, n = uint64(b[1]), 1; x >= 0x80 {
+		if x, n = varint.Read(b[1:]); n <= 0 {
+			return 0, 0
+		}
+	}
+	if kind := b[0] & 7; kind == number || kind == piece && x <= uint64(len(b)-1-n) {
+		return x, 1 + n
+	}
+	return 0, 0
 }
 
 // field is one decoded field: num for numbers, bytes for everything with a
@@ -111,23 +152,17 @@ func (v field) text(dst *[]byte) {
 	}
 }
 
-// next decodes one field and says how many bytes it took. Nearly all of them
-// have a tag of one byte and a well-formed number or length behind it.
+// next decodes one field and says how many bytes it took.
 func next(b []byte) (protowire.Number, field, int, error) {
-	if len(b) > 1 && b[0] >= 1<<3 && b[0] < 0x80 {
-		num, v, n := protowire.Number(b[0]>>3), uint64(b[1]), 1
-		if v >= 0x80 {
-			v, n = binary.Uvarint(b[1:])
-		}
-		switch rest := len(b) - 1 - n; {
-		case n <= 0:
-		case b[0]&7 == byte(protowire.VarintType):
-			return num, field{typ: protowire.VarintType, num: v}, 1 + n, nil
-		case b[0]&7 == byte(protowire.BytesType) && v <= uint64(rest):
-			return num, field{typ: protowire.BytesType, bytes: b[1+n : 1+n+int(v)]}, 1 + n + int(v), nil
-		}
+	x, n := head(b)
+	switch {
+	case n == 0:
+		return nextOfAny(b)
+	case b[0]&7 == number:
+		return protowire.Number(b[0] >> 3), field{typ: protowire.VarintType, num: x}, n, nil
 	}
-	return nextOfAny(b)
+	end := n + int(x)
+	return protowire.Number(b[0] >> 3), field{typ: protowire.BytesType, bytes: b[n:end]}, end, nil
 }
 
 // nextOfAny decodes fields of every kind, and says what is wrong with one.
