@@ -111,7 +111,7 @@ func (w *Worker) runFlow(a *assignment) error {
 	ctx, fail := context.WithCancelCause(a.ctx)
 	defer fail(nil)
 	f := &Flow{
-		VChannel: v, Bounds: bounds(w.client, v), Until: a.until, Status: a.status, Shared: w.shared,
+		VChannel: v, Bounds: bounds(w.client, v), Lineage: lineage(w.client, v), Until: a.until, Status: a.status, Shared: w.shared,
 		Ready: func(from checkpoints.Position, m *Mailbox) {
 			w.install(&install{a: a, from: from, mailbox: m, fail: fail})
 		},

@@ -35,7 +35,8 @@ type Shared struct {
 type Flow struct {
 	VChannel checkpoints.VChannel
 	Bounds   Bounds
-	Until    int64 // offset at which to drain and end; -1: never
+	Lineage  Lineage // nil: nobody can be asked
+	Until    int64   // offset at which to drain and end; -1: never
 	// Ready is called once, after the claim: the log is to be read from here
 	// on into the mailbox.
 	Ready func(from checkpoints.Position, m *Mailbox)
@@ -75,7 +76,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	if doc.ReadFrom.Offset > end {
+	if doc.Covered() > end {
 		// The owner before may have read on between our question and our claim.
 		if start, end, err = f.Bounds(ctx); err != nil {
 			return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
@@ -83,6 +84,9 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	}
 	from, err := f.begin(doc, start, end)
 	if err != nil {
+		return err
+	}
+	if err := f.sameLog(ctx, doc); err != nil {
 		return err
 	}
 	f.Status.logEnd.Store(end)
@@ -203,10 +207,11 @@ func (f *Flow) claim(ctx context.Context, start int64) (*checkpoints.Store, *che
 // reset policy never decides.
 func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.Position, error) {
 	from, name := doc.ReadFrom, f.VChannel.Name()
-	if from.Offset > end {
+	if covered := doc.Covered(); covered > end {
 		// Not even on-gap goes on here: new records would be taken for
 		// persisted ones until they pass the old positions.
-		return from, fmt.Errorf("%w: %s must be read from offset %d, its log ends at %d", ErrDataLoss, name, from.Offset, end)
+		return from, fmt.Errorf("%w: %s must be read from offset %d, with rows stored of offsets below %d, and its log ends at %d",
+			ErrDataLoss, name, from.Offset, covered, end)
 	}
 	if from.Offset >= start {
 		return from, nil

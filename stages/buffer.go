@@ -41,6 +41,8 @@ type Buffer struct {
 	out       []*Cut
 	checked   int64 // log time of the last look at the logged policies
 	lastLog   int64
+	lastNow   int64 // wall time of the last pack, and what it is taken for
+	wall      int64
 	unsettled bool // cuts since the last urgent one
 
 	// What the next cut takes along.
@@ -91,6 +93,10 @@ func (b *Buffer) Held() int64 { return b.held }
 func (b *Buffer) Step(_ context.Context, p *Pack) ([]*Cut, error) {
 	b.pack, b.out, b.touched, b.limit = p, nil, b.touched[:0], nil
 	b.counts.add(p.Counts)
+	// A clock that is set back goes on from where it was, or rows would wait
+	// until it has caught up.
+	b.wall += max(0, p.Now-b.lastNow)
+	b.lastNow = p.Now
 	if p.LogTime > 0 { // ticks and what is persisted pass time too
 		b.lastLog = p.LogTime
 	}
@@ -213,7 +219,7 @@ func (b *Buffer) delete(m *Message) error {
 }
 
 func (b *Buffer) begin(s *segment, fields []column.Field, m *Message) {
-	s.begin(fields, m.Identity, b.pack.Hold, b.pack.Now)
+	s.begin(fields, m.Identity, b.pack.Hold, b.wall)
 	b.buffered.join(s)
 }
 

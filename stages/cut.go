@@ -93,7 +93,7 @@ func (b *Buffer) emit(c *Cut) {
 
 // apply lets the policies choose at a pack's end.
 func (b *Buffer) apply() {
-	clock := Clock{Wall: b.pack.Now, Log: b.lastLog}
+	clock := Clock{Wall: b.wall, Log: b.lastLog}
 	for _, s := range b.touched {
 		b.ask(b.policies.placed, s, clock)
 	}

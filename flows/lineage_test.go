@@ -1,0 +1,64 @@
+package flows
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"flowgraph/internal/archive"
+)
+
+// A log that was cut back by an unclean election and has grown again holds new
+// rows at offsets that count as persisted: dropped unread, nobody would miss
+// them.
+func TestALogCutBackAndGrownAgainLosesItsNewRows(t *testing.T) {
+	for _, end := range []int64{1, 2} {
+		t.Run(fmt.Sprint("epoch ends at ", end), func(t *testing.T) {
+			w := newWorld(t, 1)
+			w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+			w.start().until(0, 2).stop()
+			d := w.document(0)
+			if d.Seek.LeaderEpoch < 0 {
+				t.Fatal("the position has no leader epoch")
+			}
+			w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) {
+				w.cluster.KeepControl()
+				asked := req.(*kmsg.OffsetForLeaderEpochRequest).Topics[0]
+				resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+				p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+				p.LeaderEpoch, p.EndOffset = asked.Partitions[0].LeaderEpoch, end
+				resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: asked.Topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
+				return resp, nil, true
+			})
+			l := w.start()
+			if end == 2 {
+				l.until(0, 2).stop()
+				w.exact(archive.CheckOptions{})
+				return
+			}
+			if s := l.has(0, "stopped"); !strings.Contains(s.Error, "cut back") || !strings.Contains(s.Error, "ends at 1") {
+				t.Errorf("the error is %q", s.Error)
+			}
+			l.stop()
+		})
+	}
+}
+
+// A quiet segment may be stored far ahead of the seek position: a log that
+// ends between the two would have its next rows dropped as persisted.
+func TestALogThatEndsBelowAStoredSegmentLosesItsNextRows(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10), insert(0, 2, 10), insert(0, 3, 10))
+	w.start().until(0, 4).stop()
+	d := w.document(0)
+	d.Seek.Offset, d.ReadFrom.Offset, d.Sequence = 1, 1, d.Sequence+1
+	d.Collections[collectionID].Partitions[partitionID].AutoEnd = 50
+	w.store(d)
+	l := w.start(func(c *Config) { c.GapGoOn = true })
+	if s := l.has(0, "stopped"); !strings.Contains(s.Error, "below 50") || !strings.Contains(s.Error, "ends at 4") {
+		t.Errorf("the error is %q", s.Error)
+	}
+	l.stop()
+}
