@@ -23,6 +23,7 @@ type Bucket struct {
 	name   string // endpoint and bucket, for people
 	client minio.Core
 	creds  *credentials.Credentials
+	chain  *chain // that they come from, nil if they were given
 	close  func() // of idle connections
 	log    zerolog.Logger
 	hooks  Hooks
@@ -53,11 +54,11 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTransport(cfg)
+	t, err := newTransport(cfg, log)
 	if err != nil {
 		return nil, fmt.Errorf("object store: %w", err)
 	}
-	creds := newCredentials(cfg)
+	creds, chain := newCredentials(cfg)
 	lookup := map[string]minio.BucketLookupType{"auto": minio.BucketLookupAuto, "path": minio.BucketLookupPath, "virtual-host": minio.BucketLookupDNS}
 	// The library's own retries are off: it would repeat inside what the one
 	// loop here repeats outside. Its trailing checksums are off too: they cost
@@ -71,7 +72,7 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 	}
 	name := strings.TrimSuffix(cfg.Endpoint, "/") + "/" + cfg.Bucket
 	return &Bucket{
-		cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds,
+		cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds, chain: chain,
 		close: t.CloseIdleConnections, log: log.With().Str("store", name).Logger(), hooks: hooks,
 		waits: &waits{store: name, calls: map[*waiter]struct{}{}},
 	}, nil

@@ -19,6 +19,9 @@ const (
 	None   Checksum = "none"   // nothing is sent; the ETag or the size confirms
 )
 
+// Keys are what a client logs in with.
+type Keys struct{ Access, Secret, Token string }
+
 // BucketConfig names the object store and says how patient to be with it.
 type BucketConfig struct {
 	Endpoint string `yaml:"endpoint"` // URL, or host:port (plain HTTP)
@@ -31,10 +34,15 @@ type BucketConfig struct {
 	AccessKey    string `yaml:"access-key"`
 	SecretKey    string `yaml:"secret-key"`
 	SessionToken string `yaml:"session-token"`
+	// Keys, if given, is asked for the keys of each request, at most once a
+	// second and again after a refusal: they may be replaced at any time.
+	Keys func() Keys `yaml:"-"`
 
 	Region     string   `yaml:"region"`     // empty: the store is asked
 	Addressing string   `yaml:"addressing"` // auto, path or virtual-host
 	CAFile     string   `yaml:"ca-file"`    // PEM certificates to trust besides the system's
+	CertFile   string   `yaml:"cert-file"`  // PEM certificate of this client; read again for new connections
+	KeyFile    string   `yaml:"key-file"`   // and its private key
 	Checksum   Checksum `yaml:"checksum"`
 
 	Connections  int `yaml:"connections"`   // kept open to the store when idle
@@ -86,6 +94,9 @@ func (c BucketConfig) Validate() error {
 	}
 	if c.SessionToken != "" && c.AccessKey == "" {
 		errs = append(errs, errors.New("session-token: it belongs to an access-key and a secret-key; give these too"))
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		errs = append(errs, errors.New("cert-file and key-file: give both, or none"))
 	}
 	switch c.Checksum {
 	case CRC32C, MD5, SHA256, None:

@@ -3,7 +3,6 @@ package sinks
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 
 	"flowgraph/checkpoints"
@@ -99,37 +98,4 @@ func (p *probe) kept(ctx context.Context, text string) error {
 			"set checksum to md5, or to none", p.b.name, p.b.cfg.Checksum)
 	}
 	return nil
-}
-
-// unusable explains why nothing can be written at all.
-func (p *probe) unusable(ctx context.Context, err error) error {
-	say := func(what string) error { return fmt.Errorf("object store %s: %s: %w", p.b.name, what, err) }
-	var a *answer
-	if ctx.Err() != nil {
-		return err
-	}
-	if !errors.As(err, &a) {
-		return say("it cannot be reached: check endpoint (with https:// if it speaks TLS), and that the store is running")
-	}
-	switch a.code {
-	case "NoSuchBucket":
-		return say(fmt.Sprintf("there is no bucket %q: create it, or correct bucket", p.b.cfg.Bucket))
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidTokenId", "XAdminUserNotFound":
-		return say("the keys are not valid: check access-key, secret-key and session-token, or what the environment, the shared credentials file or the role gives")
-	case "AccessDenied":
-		if p.b.anonymous() {
-			return say("no keys were found: set access-key and secret-key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a shared credentials file, or a role")
-		}
-		return say(fmt.Sprintf("the keys may not write: allow PutObject, GetObject, ListBucket and DeleteObject under %q", p.b.prefix))
-	case "RequestTimeTooSkewed":
-		return say("this machine's clock is wrong: set it by NTP")
-	case "XMinioStorageFull", "XMinioDiskFull", "InsufficientStorage":
-		return say("the store is full: make room")
-	case "PermanentRedirect", "AuthorizationHeaderMalformed", "InvalidRegion":
-		return say("the bucket is in another region: set region")
-	}
-	if a.status == 400 || a.status == 501 {
-		return say(fmt.Sprintf("it refuses an upload with checksum %q: try checksum md5, sha256 or none", p.b.cfg.Checksum))
-	}
-	return say(fmt.Sprintf("it does not take an object after %d tries", p.b.cfg.ProbeTries))
 }

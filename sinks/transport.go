@@ -5,20 +5,26 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"time"
+
+	"github.com/rs/zerolog"
+
+	"flowgraph/internal/reread"
 )
 
 // newTransport keeps many connections to the one host it talks to, and speaks
 // HTTP/1.1 only: one connection an upload is faster than many in one.
-func newTransport(cfg BucketConfig) (*http.Transport, error) {
-	t := &http.Transport{
+func newTransport(cfg BucketConfig, log zerolog.Logger) (*http.Transport, error) {
+	secure, err := secureConfig(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         dial,
 		MaxIdleConns:        2 * cfg.Connections,
@@ -28,24 +34,36 @@ func newTransport(cfg BucketConfig) (*http.Transport, error) {
 		WriteBufferSize:     64 << 10,
 		ReadBufferSize:      32 << 10,
 		DisableCompression:  true, // or the sizes of objects would not be known
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     secure,
+	}, nil
+}
+
+// secureConfig trusts and shows what is configured. A client certificate is
+// read again for each connection.
+func secureConfig(cfg BucketConfig, log zerolog.Logger) (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if cfg.CAFile != "" {
+		roots, err := reread.Roots(cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca-file: %w", err)
+		}
+		out.RootCAs = roots
 	}
-	if cfg.CAFile == "" {
-		return t, nil
+	if cfg.CertFile == "" {
+		return out, nil
 	}
-	pem, err := os.ReadFile(cfg.CAFile)
+	pair, err := reread.KeyPair(cfg.CertFile, cfg.KeyFile, func(err error) {
+		if err != nil {
+			log.Warn().Err(err).Msg("the new client certificate for the object store cannot be used; the old one stays")
+			return
+		}
+		log.Info().Str("file", cfg.CertFile).Msg("the client certificate for the object store was read again")
+	})
 	if err != nil {
-		return nil, fmt.Errorf("ca-file: %w", err)
+		return nil, fmt.Errorf("cert-file and key-file: %w", err)
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("ca-file %s: no certificate in PEM form in it", cfg.CAFile)
-	}
-	t.TLSClientConfig.RootCAs = pool
-	return t, nil
+	out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Get(), nil }
+	return out, nil
 }
 
 func dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -31,18 +31,22 @@ func (c *AcceptLogCommand) Validate() error {
 // Run shows what would be done, and does it if told so. After an error it may
 // be run again.
 func (c *AcceptLogCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	doc, err := loadDocument(p.Stop, bucket, c.VChannel)
 	if err != nil {
 		return err
 	}
-	l, err := flows.DescribeLog(p.Stop, c.Client(), doc.Topic, doc.Partition)
+	client, explain, err := c.connect(p.Stop, log, []string{doc.Topic})
 	if err != nil {
 		return err
+	}
+	l, err := flows.DescribeLog(p.Stop, client, doc.Topic, doc.Partition)
+	if err != nil {
+		return explain(err)
 	}
 	if l.VChannel.TopicID == doc.TopicID {
 		return fmt.Errorf("%s: its positions are of topic ID %s, and that is the topic's: %w", c.VChannel, doc.TopicID, checkpoints.ErrSameLog)

@@ -13,7 +13,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"flowgraph/checkpoints"
-	"flowgraph/sinks"
 	"flowgraph/sinks/binlog"
 )
 
@@ -68,9 +67,9 @@ func (c *BinlogCommand) read(ctx context.Context, log zerolog.Logger) ([]byte, e
 	if c.isFile() {
 		return os.ReadFile(c.File)
 	}
-	bucket, err := sinks.NewBucket(S3Flags(c.OptionalS3Flags).Bucket(), log, sinks.Hooks{})
+	bucket, err := S3Flags(c.OptionalS3Flags).open(ctx, log)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	defer bucket.Close()
 	key := strings.TrimPrefix(c.File, "/")

@@ -14,7 +14,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"flowgraph/internal/archive"
-	"flowgraph/sinks"
 )
 
 // GCCommand shows or removes what nothing refers to any more.
@@ -39,9 +38,9 @@ type garbage struct {
 // Run finds garbage, prints what it is and removes it if told so. Stopped on
 // the way or run again it does no harm.
 func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(log), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	o := archive.GarbageOptions{VChannel: c.VChannel, Now: time.Now(), ExpireAfter: time.Duration(c.ExpireDropped)}

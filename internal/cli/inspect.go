@@ -14,7 +14,6 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
-	"flowgraph/sinks"
 )
 
 // InspectCommand shows what a bucket holds, from the bucket alone.
@@ -29,9 +28,9 @@ type InspectCommand struct {
 
 // Run prints. It goes on behind what cannot be read and fails in the end.
 func (c *InspectCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	a, err := archive.Open(p.Stop, bucket)

@@ -1,14 +1,21 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/flows"
+	"flowgraph/internal/kafka"
 )
 
-// BrokerFlags say where Kafka is.
+// BrokerFlags say where Kafka is and how to log in.
 type BrokerFlags struct {
 	Brokers Brokers `help:"Kafka brokers to begin with, separated by commas." placeholder:"HOST:PORT,..." group:"Kafka"`
+	LoginFlags
 }
 
 // Validate refuses a command without brokers.
@@ -16,12 +23,42 @@ func (f BrokerFlags) Validate() error {
 	if len(f.Brokers) == 0 {
 		return errors.New("--brokers is missing: name at least one Kafka broker, as in --brokers 127.0.0.1:9092")
 	}
-	return nil
+	return f.LoginFlags.Validate()
 }
 
-// Client is how a client of these brokers is made.
-func (f BrokerFlags) Client() []kgo.Opt {
-	return []kgo.Opt{kgo.SeedBrokers(f.Brokers...), kgo.ClientID("flowgraph")}
+// connectPatience is how long a command waits for Kafka; the worker waits for
+// ever.
+const connectPatience = 10 * time.Second
+
+// connect makes sure that Kafka answers this client, and returns how its
+// clients are made and how their errors are explained. Topics given by name
+// must be open to it.
+func (f BrokerFlags) connect(ctx context.Context, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
+	cfg := f.LoginFlags.config(f.Brokers, log)
+	told := kafka.NewTeller(cfg, log)
+	opts, err := cfg.Options(told)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return opts, cfg.Explain, cfg.Await(ctx, opts, topics, connectPatience, told)
+}
+
+// login puts into a worker's configuration how its clients log in. The
+// function that it returns waits until Kafka answers: it may be away for as
+// long as it likes, but must not refuse us.
+func (c RunConfig) login(cfg *flows.Config, log zerolog.Logger) (await func(stop context.Context) error, err error) {
+	login := c.LoginFlags.config(c.Brokers, log)
+	told := kafka.NewTeller(login, log)
+	if cfg.Client, err = login.Options(told); err != nil {
+		return nil, usageError{err}
+	}
+	cfg.ClientLog, cfg.Explain = told, login.Explain
+	return func(stop context.Context) error {
+		if err := login.Await(stop, cfg.Client, c.Topics.Names(), 0, told); err != nil && stop.Err() == nil {
+			return err
+		}
+		return nil
+	}, nil
 }
 
 // KafkaFlags say where Kafka is and which topics are read.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -21,10 +22,14 @@ type RecordCommand struct {
 }
 
 // Run records what committed readers see and tells how much it was.
-func (c *RecordCommand) Run(p *Process) error {
-	partitions, err := partitionsOf(p.Stop, c.Client(), c.Topics)
+func (c *RecordCommand) Run(p *Process, log zerolog.Logger) error {
+	client, explain, err := c.connect(p.Stop, log, c.Topics.Names())
 	if err != nil {
 		return err
+	}
+	partitions, err := partitionsOf(p.Stop, client, c.Topics)
+	if err != nil {
+		return explain(err)
 	}
 	w := recording.NewWriter(p.Stdout)
 	if c.Output != "-" {
@@ -34,12 +39,12 @@ func (c *RecordCommand) Run(p *Process) error {
 	}
 	told := newProgress(p.Stderr)
 	err = recording.Capture(p.Kill, p.Stop, w, recording.CaptureOptions{
-		Partitions: partitions, Follow: c.Follow, Client: c.Client(),
+		Partitions: partitions, Follow: c.Follow, Client: client,
 		Progress: func(done, left int64) { told.at(done, done+left) },
 	})
 	told.end()
 	if err != nil {
-		return errors.Join(err, w.Abort())
+		return errors.Join(explain(err), w.Abort())
 	}
 	if err := w.Commit(); err != nil {
 		return fmt.Errorf("write %s: %w", c.Output, err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/rs/zerolog"
+
 	"flowgraph/internal/recording"
 )
 
@@ -26,17 +28,21 @@ func (c *ReplayCommand) Validate() error {
 
 // Run replays and tells how much it was. Topics, partitions, order, keys,
 // values, headers and timestamps are kept; offsets are the broker's.
-func (c *ReplayCommand) Run(p *Process) error {
+func (c *ReplayCommand) Run(p *Process, log zerolog.Logger) error {
+	client, explain, err := c.connect(p.Stop, log, nil)
+	if err != nil {
+		return err
+	}
 	told := newProgress(p.Stderr)
 	s, err := recording.Replay(p.Kill, p.Stop, c.File, recording.ReplayOptions{
-		Append: c.Append, Rate: c.Rate, Progress: told.at, Client: c.Client(),
+		Append: c.Append, Rate: c.Rate, Progress: told.at, Client: client,
 	})
 	told.end()
 	if errors.Is(err, recording.ErrNotEmpty) {
 		return fmt.Errorf("%w (--append)", err)
 	}
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "replayed %s into %d topics: %s\n", c.File, len(s.Partitions), told.summary(s.Records, s.Bytes))
 	return err

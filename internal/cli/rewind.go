@@ -10,12 +10,12 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/flows"
-	"flowgraph/sinks"
 )
 
 // RewindCommand lets a vchannel be read again from an earlier position.
 type RewindCommand struct {
 	Brokers Brokers `help:"Kafka brokers; needed with --beginning, where the log begins is asked of them." placeholder:"HOST:PORT,..." group:"Kafka"`
+	LoginFlags
 	S3Flags
 	VChannel  string `name:"vchannel" help:"What is rewound, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Rewind"`
 	Beginning bool   `help:"Rewind to the beginning of the log as it is now." group:"Rewind"`
@@ -31,21 +31,21 @@ func (c *RewindCommand) Validate() error {
 	case c.Beginning && len(c.Brokers) == 0:
 		return errors.New("--beginning needs --brokers: where the log begins is asked of Kafka")
 	}
-	return c.S3Flags.Validate()
+	return errors.Join(c.LoginFlags.Validate(), c.S3Flags.Validate())
 }
 
 // Run shows what would be done, and does it if told so.
 func (c *RewindCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	doc, err := loadDocument(p.Stop, bucket, c.VChannel)
 	if err != nil {
 		return err
 	}
-	v, to, err := c.target(p.Stop, doc)
+	v, to, err := c.target(p.Stop, doc, log)
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,17 @@ func (c *RewindCommand) Run(p *Process, log zerolog.Logger) error {
 }
 
 // target is where the rewind goes.
-func (c *RewindCommand) target(ctx context.Context, doc *checkpoints.Document) (checkpoints.VChannel, checkpoints.Position, error) {
+func (c *RewindCommand) target(ctx context.Context, doc *checkpoints.Document, log zerolog.Logger) (checkpoints.VChannel, checkpoints.Position, error) {
 	v := checkpoints.VChannel{Topic: doc.Topic, Partition: doc.Partition, TopicID: doc.TopicID}
 	start := int64(0)
 	if len(c.Brokers) > 0 {
-		l, err := flows.DescribeLog(ctx, BrokerFlags{c.Brokers}.Client(), doc.Topic, doc.Partition)
+		client, explain, err := BrokerFlags{c.Brokers, c.LoginFlags}.connect(ctx, log, []string{doc.Topic})
 		if err != nil {
 			return v, checkpoints.Position{}, err
+		}
+		l, err := flows.DescribeLog(ctx, client, doc.Topic, doc.Partition)
+		if err != nil {
+			return v, checkpoints.Position{}, explain(err)
 		}
 		v, start = l.VChannel, l.Start
 	}

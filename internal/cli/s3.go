@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/rs/zerolog"
 
 	"flowgraph/sinks"
 )
@@ -20,6 +23,8 @@ type S3Flags struct {
 	S3Checksum     string   `name:"s3-checksum" help:"Checksum by which an upload is confirmed: ${enum}." enum:"crc32c,md5,sha256,none" default:"crc32c" placeholder:"KIND" group:"Bucket"`
 	S3Addressing   string   `name:"s3-addressing" help:"Where the bucket's name stands in a URL: ${enum}." enum:"auto,path,virtual-host" default:"auto" placeholder:"FORM" group:"Bucket"`
 	S3CAFile       string   `name:"s3-ca-file" help:"PEM file of certificates to trust besides the system's." placeholder:"FILE" group:"Bucket"`
+	S3CertFile     string   `name:"s3-cert-file" help:"PEM file of this client's certificate, for a store that wants one; read again when it changes." placeholder:"FILE" group:"Bucket"`
+	S3KeyFile      string   `name:"s3-key-file" help:"PEM file of its private key." placeholder:"FILE" group:"Bucket"`
 }
 
 // Validate refuses a bucket that cannot be reached.
@@ -35,15 +40,38 @@ func (f S3Flags) Validate() error {
 		return errors.New("--s3-access-key and --s3-secret-key belong together: give both, or neither for the AWS chain")
 	case f.S3SessionToken.IsSet() && !f.S3AccessKey.IsSet():
 		return errors.New("--s3-session-token needs --s3-access-key and --s3-secret-key")
+	case (f.S3CertFile == "") != (f.S3KeyFile == ""):
+		return errors.New("--s3-cert-file and --s3-key-file belong together: give both")
+	case !f.S3Endpoint.Secure && (f.S3CAFile != "" || f.S3CertFile != ""):
+		return errors.New("--s3-ca-file and --s3-cert-file need TLS: write the endpoint as https://HOST")
 	}
 	return nil
 }
 
-// Bucket is the configuration of a client of this bucket.
-func (f S3Flags) Bucket() sinks.BucketConfig {
+// open makes a client of the bucket and sees that it can be reached.
+func (f S3Flags) open(ctx context.Context, log zerolog.Logger) (*sinks.Bucket, error) {
+	bucket, err := sinks.NewBucket(f.Bucket(log), log, sinks.Hooks{})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if err := bucket.Reach(ctx); err != nil {
+		bucket.Close()
+		return nil, err
+	}
+	return bucket, nil
+}
+
+// Bucket is the configuration of a client of this bucket. The log is told when
+// keys and certificates are read again.
+func (f S3Flags) Bucket(log zerolog.Logger) sinks.BucketConfig {
 	c := sinks.Default()
 	c.Endpoint, c.Bucket, c.Root, c.Region = f.S3Endpoint.String(), f.S3Bucket, f.S3Root, f.S3Region
 	c.AccessKey, c.SecretKey, c.SessionToken = f.S3AccessKey.Reveal(), f.S3SecretKey.Reveal(), f.S3SessionToken.Reveal()
-	c.Checksum, c.Addressing, c.CAFile = sinks.Checksum(f.S3Checksum), f.S3Addressing, f.S3CAFile
+	c.Checksum, c.Addressing = sinks.Checksum(f.S3Checksum), f.S3Addressing
+	c.CAFile, c.CertFile, c.KeyFile = f.S3CAFile, f.S3CertFile, f.S3KeyFile
+	if f.S3AccessKey.IsSet() {
+		access, secret, token := f.S3AccessKey.Source("s3-access-key", log), f.S3SecretKey.Source("s3-secret-key", log), f.S3SessionToken.Source("s3-session-token", log)
+		c.Keys = func() sinks.Keys { return sinks.Keys{Access: access(), Secret: secret(), Token: token()} }
+	}
 	return c
 }

@@ -22,7 +22,10 @@ type settings struct {
 }
 
 // origin is a value and the words that say where it comes from.
-type origin struct{ value, from string }
+type origin struct {
+	value any // string, or secretFile
+	from  string
+}
 
 func newSettings(environ []string) *settings {
 	s := &settings{env: map[string]string{}}
@@ -89,7 +92,7 @@ func (s *settings) lookup(flag *kong.Flag) (origin, bool, error) {
 		if err != nil {
 			return origin{}, false, fmt.Errorf("%s_FILE: %w", name, err)
 		}
-		return origin{strings.TrimRight(string(text), "\r\n"), name + "_FILE"}, true, nil
+		return origin{secretFile{path, strings.TrimRight(string(text), "\r\n")}, name + "_FILE"}, true, nil
 	}
 	if ok {
 		return origin{value, "environment variable " + name}, true, nil

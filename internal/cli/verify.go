@@ -13,7 +13,6 @@ import (
 	"flowgraph/flows"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/recording"
-	"flowgraph/sinks"
 )
 
 // VerifyCommand compares a bucket with the logs that it was made of.
@@ -42,9 +41,9 @@ func (c *VerifyCommand) Validate() error {
 // Run compares and prints. It fails with archive.ErrNotExact when anything is
 // wrong.
 func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	o := archive.VerifyOptions{Recording: c.Recording, Complete: c.Complete, MaxProblems: c.Limit, Dir: c.TempDir}
@@ -56,8 +55,9 @@ func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
 			return usageError{err}
 		}
 	}
+	explain := func(err error) error { return err }
 	if c.Recording == "" {
-		if err := c.kafka(p, &o); err != nil {
+		if explain, err = c.kafka(p, &o, log); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
 	report, err := archive.Verify(p.Stop, bucket, o)
 	told.end()
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	if err := c.print(p, report); err != nil {
 		return err
@@ -81,15 +81,19 @@ func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
 	return report.Err()
 }
 
-// kafka says what is read of it.
-func (c *VerifyCommand) kafka(p *Process, o *archive.VerifyOptions) error {
-	partitions, err := partitionsOf(p.Stop, c.Client(), c.Topics)
+// kafka says what is read of it, and how its errors are explained.
+func (c *VerifyCommand) kafka(p *Process, o *archive.VerifyOptions, log zerolog.Logger) (explain func(error) error, err error) {
+	client, explain, err := c.connect(p.Stop, log, c.Topics.Names())
 	if err != nil {
-		return err
+		return explain, err
 	}
-	o.Log = recording.CaptureOptions{Partitions: partitions, Client: c.Client()}
-	o.TopicIDs, err = flows.TopicIDs(p.Stop, c.Client(), slices.Sorted(maps.Keys(partitions)))
-	return err
+	partitions, err := partitionsOf(p.Stop, client, c.Topics)
+	if err != nil {
+		return explain, explain(err)
+	}
+	o.Log = recording.CaptureOptions{Partitions: partitions, Client: client}
+	o.TopicIDs, err = flows.TopicIDs(p.Stop, client, slices.Sorted(maps.Keys(partitions)))
+	return explain, explain(err)
 }
 
 func (c *VerifyCommand) print(p *Process, r *archive.Report) error {

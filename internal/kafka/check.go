@@ -52,18 +52,19 @@ func (c Config) Check(ctx context.Context, options []kgo.Opt, topics []string) e
 }
 
 // Await checks until Kafka answers, for so long at most or, if that is 0, as
-// long as ctx lasts. waiting is called after each try that found nobody.
-func (c Config) Await(ctx context.Context, options []kgo.Opt, topics []string, patience time.Duration, waiting func(error)) error {
+// long as ctx lasts. Meanwhile the teller says why it waits.
+func (c Config) Await(ctx context.Context, options []kgo.Opt, topics []string, patience time.Duration, t *Teller) error {
 	start := time.Now()
 	for {
 		err := c.Check(ctx, options, topics)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrAway) {
+		if err == nil {
+			t.over("")
+			return nil
+		}
+		if ctx.Err() != nil || !errors.Is(err, ErrAway) || patience > 0 && time.Since(start)+checkPause > patience {
 			return err
 		}
-		if patience > 0 && time.Since(start)+checkPause > patience {
-			return err
-		}
-		waiting(err)
+		t.tell("", err)
 		timer := time.NewTimer(checkPause)
 		select {
 		case <-timer.C:

@@ -48,9 +48,10 @@ type Config struct {
 // dialTimeout is how long a broker may take to answer a connection.
 const dialTimeout = 5 * time.Second
 
-// Options are those of every client. Files that do not exist or hold nothing
-// of use are an error.
-func (c Config) Options(log zerolog.Logger) ([]kgo.Opt, error) {
+// Options are those of every client, with the teller as its log. Files that do
+// not exist or hold nothing of use are an error.
+func (c Config) Options(t *Teller) ([]kgo.Opt, error) {
+	log := t.log
 	opts := []kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.ClientID("flowgraph"), kgo.DialTimeout(dialTimeout)}
 	var secure *tls.Config
 	if c.TLS {
@@ -67,8 +68,7 @@ func (c Config) Options(log zerolog.Logger) ([]kgo.Opt, error) {
 	if mechanism != nil {
 		opts = append(opts, kgo.SASL(mechanism))
 	}
-	told := newTeller(c, log)
-	return append(opts, kgo.WithLogger(told), kgo.WithHooks(told)), nil
+	return append(opts, kgo.WithLogger(t), kgo.WithHooks(t)), nil
 }
 
 func (c Config) tls(log zerolog.Logger) (*tls.Config, error) {

@@ -21,10 +21,10 @@ const (
 	clientEvery = 10 * time.Second
 )
 
-// teller is a client's log and hooks. The client says only in its log why it
-// does not get through, at each try and in words of its own; the teller says
+// Teller is a client's log and hooks. The client says only in its log why it
+// does not get through, at each try and in words of its own; the Teller says
 // it once and then again from time to time, with what to do.
-type teller struct {
+type Teller struct {
 	cfg    Config
 	log    zerolog.Logger
 	rest   zerolog.Logger // of what needs no explanation
@@ -35,19 +35,20 @@ type teller struct {
 	where string               // the broker that does not answer, host:port; "" if it is not known
 }
 
-func newTeller(cfg Config, log zerolog.Logger) *teller {
+// NewTeller writes to log.
+func NewTeller(cfg Config, log zerolog.Logger) *Teller {
 	log = log.With().Str("component", "kafka").Logger()
-	return &teller{
+	return &Teller{
 		cfg: cfg, log: log, told: map[string]time.Time{},
 		rest: log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery}),
 	}
 }
 
 // Level implements kgo.Logger.
-func (t *teller) Level() kgo.LogLevel { return kgo.LogLevelWarn }
+func (t *Teller) Level() kgo.LogLevel { return kgo.LogLevelWarn }
 
 // Log implements kgo.Logger.
-func (t *teller) Log(level kgo.LogLevel, msg string, keyvals ...any) {
+func (t *Teller) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	where := ""
 	for i := 0; i+1 < len(keyvals); i += 2 {
 		if text, ok := keyvals[i+1].(string); ok && keyvals[i] == "addr" {
@@ -70,7 +71,7 @@ func (t *teller) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 }
 
 // tell says what an error means, if it is known and was not said just now.
-func (t *teller) tell(where string, err error) bool {
+func (t *Teller) tell(where string, err error) bool {
 	var e *explained
 	if !errors.As(t.cfg.Explain(err), &e) {
 		return false
@@ -99,12 +100,16 @@ func (t *teller) tell(where string, err error) bool {
 
 // OnBrokerRead implements kgo.HookBrokerRead: an answer to what only a client
 // that is logged in may ask says that the trouble is over.
-func (t *teller) OnBrokerRead(m kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
+func (t *Teller) OnBrokerRead(m kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
 	const handshake, versions, authenticate = 17, 18, 36
 	if err != nil || key == handshake || key == versions || key == authenticate || !t.inside.Load() {
 		return
 	}
-	broker := net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port)))
+	t.over(net.JoinHostPort(m.Host, strconv.Itoa(int(m.Port))))
+}
+
+// over says that a broker can be used again, if it was told that it cannot.
+func (t *Teller) over(broker string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// Of several brokers one may be away for hours while the others answer.
@@ -113,7 +118,7 @@ func (t *teller) OnBrokerRead(m kgo.BrokerMetadata, key int16, _ int, _, _ time.
 	}
 	t.inside.Store(false)
 	clear(t.told) // what comes back later is news
-	t.log.Info().Str("broker", broker).Msg("Kafka answers again")
+	t.log.Info().Msg("Kafka answers")
 }
 
 func printable(v any) any {
