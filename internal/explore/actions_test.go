@@ -44,11 +44,11 @@ var actions = map[string]func(*world, *life, step){
 // rewind is the operator's command; whoever owns the vchannel is fenced.
 func (w *world) rewind(n int) {
 	to := checkpoints.Position{LeaderEpoch: -1}
-	d, err := checkpoints.Decode(v0.Name(), w.bucket.Data(checkpoints.DocumentKey(v0.Name())))
+	d, err := checkpoints.Decode(w.script.vchannel().Name(), w.bucket.Data(checkpoints.DocumentKey(w.script.vchannel().Name())))
 	if err == nil && n > 0 && n <= len(d.Earlier) {
 		to = d.Earlier[len(d.Earlier)-n]
 	}
-	if _, err := checkpoints.Rewind(context.Background(), w.bucket, v0, to); err != nil && !errors.Is(err, checkpoints.ErrForward) {
+	if _, err := checkpoints.Rewind(context.Background(), w.bucket, w.script.vchannel(), to); err != nil && !errors.Is(err, checkpoints.ErrForward) {
 		w.fail("rewind to %d: %v", to.Offset, err)
 	}
 }

@@ -109,7 +109,7 @@ func (p point) explore(t *testing.T, sum *totals) bool {
 	}
 	sum.points++
 	sum.lives += int64(len(w.all))
-	sum.rows += p.script.expect.Rows + p.script.expect.Deletes
+	sum.rows += p.script.last().expect.Rows + p.script.last().expect.Deletes
 	if w.met == 0 {
 		sum.unmet++
 	}

@@ -17,11 +17,10 @@ import (
 	"flowgraph/stages/wire"
 )
 
-var v0 = checkpoints.VChannel{Topic: topic, Partition: 0, TopicID: "first-topic"}
-
 // life is one flow, from its start to its end.
 type life struct {
 	*world
+	log    *script // whose records it reads
 	number int
 	kill   context.CancelCauseFunc
 	stop   context.CancelFunc
@@ -43,7 +42,7 @@ type life struct {
 
 // start runs a flow until it has claimed, or ended.
 func (w *world) start() *life {
-	l := &life{world: w, number: len(w.all) + 1, lost: make(chan struct{}), dead: make(chan struct{}), ended: make(chan struct{}), held: make(chan struct{}), times: map[string]int{}}
+	l := &life{world: w, log: w.script, number: len(w.all) + 1, lost: make(chan struct{}), dead: make(chan struct{}), ended: make(chan struct{}), held: make(chan struct{}), times: map[string]int{}}
 	ctx, kill := context.WithCancelCause(context.Background())
 	stop, drain := context.WithCancel(ctx)
 	l.kill, l.stop = kill, drain
@@ -53,7 +52,7 @@ func (w *world) start() *life {
 	bucket := &calls{life: l, bucket: w.bucket}
 	sink := sinks.NewShared(bucket, w.pool, 2, 4)
 	sink.Encoder = w.encoder
-	f := flows.NewFlow(v0, &flows.Shared{
+	f := flows.NewFlow(w.script.vchannel(), &flows.Shared{
 		Sink: sink, Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
 		Buffer:  stages.BufferConfig{Limits: w.script.limits, Pool: w.pool},
 		Options: w.script.options, Metrics: metrics, Log: zerolog.Nop(),
@@ -175,17 +174,17 @@ func (l *life) read(upTo, batch int) {
 	l.mu.Lock()
 	mailbox, next := l.mailbox, l.next
 	l.mu.Unlock()
-	if mailbox == nil {
+	if mailbox == nil || l.log != l.script { // what it read is gone
 		return
 	}
-	records := l.script.records[:upTo]
+	records := l.log.records[:upTo]
 	for len(records) > 0 && records[0].Offset < next {
 		records = records[1:]
 	}
 	for len(records) > 0 && !l.over() {
 		raw := &stages.Raw{}
 		for _, r := range records[:min(batch, len(records))] {
-			rec := stages.Record{Offset: r.Offset, LeaderEpoch: 1, Time: r.Timestamp, Value: r.Value, Control: l.script.control[r.Offset]}
+			rec := stages.Record{Offset: r.Offset, LeaderEpoch: 1, Time: r.Timestamp, Value: r.Value, Control: l.log.control[r.Offset]}
 			for _, h := range r.Headers {
 				rec.Headers = append(rec.Headers, wire.Header{Key: h.Name, Value: h.Value})
 			}

@@ -28,7 +28,7 @@ func pointsOf(w *world) []point {
 	var points []point
 	for _, c := range calls {
 		for _, k := range kindsOf(c.op) {
-			points = append(points, point{w.script, c, k})
+			points = append(points, point{w.whole, c, k})
 		}
 	}
 	return points

@@ -31,9 +31,13 @@ const (
 //	gc, sweep    an operator looks for garbage, and removes what was found
 //	clock 10m    so much later the next record is written
 //	skip n       so many offsets hold no record
+//	new-log      the topic is deleted and created anew, and an operator accepts
+//	             that; what follows stands in the new log
 //	limits k=v   thresholds, for the whole script
 type script struct {
 	name    string
+	topicID string
+	then    *script // after new-log; nil: none
 	limits  stages.Limits
 	options checkpoints.Options
 	replay  int // records that a new life reads at a time, up to the first failure
@@ -59,6 +63,7 @@ type writer struct {
 	next  int64 // offset
 	row   int64
 	sent  []recording.Record // inserts and deletes with a message ID, which a producer may repeat
+	known map[int64]int      // schema versions of the collections
 }
 
 // quiet are limits under which nothing is cut by itself.
@@ -70,25 +75,49 @@ func quiet() stages.Limits {
 }
 
 func parse(name, text string) (*script, error) {
-	s := &script{name: name, limits: quiet(), options: checkpoints.DefaultOptions(), replay: replays[0], expect: archive.NewExpected(), control: map[int64]bool{}}
+	s := &script{name: name, topicID: "first-topic", limits: quiet(), options: checkpoints.DefaultOptions(), replay: replays[0], expect: archive.NewExpected(), control: map[int64]bool{}}
 	s.options.MinInterval, s.options.PositionInterval, s.options.MaxWait = 20*time.Millisecond, 50*time.Millisecond, time.Second
-	w := &writer{script: s, clock: begun, row: 1}
+	w := &writer{script: s, clock: begun, row: 1, known: map[int64]int{}}
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
 		}
+		if words[0] == "new-log" {
+			var err error
+			if w, err = w.newLog(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := w.line(strings.TrimSpace(line), words[0], words[1:]); err != nil {
 			return nil, fmt.Errorf("%s:%d: %s: %w", name, i+1, line, err)
 		}
 	}
-	for _, r := range s.records {
-		if !s.control[r.Offset] {
-			s.expect.Add(r)
+	for part := s; part != nil; part = part.then {
+		for _, r := range part.records {
+			if !part.control[r.Offset] {
+				part.expect.Add(r)
+			}
 		}
 	}
 	return s, nil
+}
+
+// newLog begins the log that follows. Rows and times go on, and what the
+// document may know of collections is no event of the new log.
+func (w *writer) newLog() (*writer, error) {
+	w.then = &script{
+		name: w.name, topicID: w.topicID + "-anew", limits: w.limits, options: w.options, replay: w.replay,
+		expect: archive.NewExpected(), control: map[int64]bool{},
+	}
+	for collection, version := range w.known {
+		if err := w.then.expect.SetSchema(topic, 0, collection, schemaOf(collection, version)); err != nil {
+			return nil, err
+		}
+	}
+	return &writer{script: w.then, clock: w.clock, row: w.row, known: w.known}, nil
 }
 
 func (w *writer) line(text, verb string, args []string) error {
@@ -178,6 +207,9 @@ func (w *writer) write(verb string, args []string) error {
 	m.ts = uint64(w.clock+ahead) << 18
 	m.first, w.row = w.row, w.row+max(m.rows, 1)
 	r, ok := m.record(verb)
+	if verb == "create" || verb == "alter" {
+		w.known[m.collection] = m.version
+	}
 	switch {
 	case ok && m.id != 0:
 		w.sent = append(w.sent, r)

@@ -19,7 +19,8 @@ type plan func(op, name string) kind
 
 // world is one run of a script: what outlives its workers, and they.
 type world struct {
-	script  *script
+	whole   *script
+	script  *script         // its part that runs
 	pool    *column.Pool    // shared by all lives, as those of one process do
 	encoder *binlog.Encoder // the same
 	bucket  *membucket.Bucket
@@ -42,7 +43,7 @@ type world struct {
 }
 
 func newWorld(s *script, replay int, p plan) *world {
-	return &world{script: s, pool: &column.Pool{}, encoder: &binlog.Encoder{}, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
+	return &world{whole: s, script: s, pool: &column.Pool{}, encoder: &binlog.Encoder{}, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
 }
 
 func (w *world) tell(format string, args ...any) {
@@ -172,8 +173,14 @@ func (w *world) alive() *life {
 // run takes the script to its end, in a bubble of virtual time. What is in the
 // bucket then is compared with the log outside: check.
 func (w *world) run() {
-	for _, s := range w.script.steps {
-		w.step(s)
+	for {
+		for _, s := range w.script.steps {
+			w.step(s)
+		}
+		if w.script.then == nil {
+			break
+		}
+		w.newLog()
 	}
 	w.finish()
 	if w.failure == "" {
