@@ -143,6 +143,9 @@ type Event struct {
 	Partition  int64            `json:"partition,string,omitempty"`
 	Partitions map[int64]string `json:"partitions,omitempty"` // created with the collection: ID to name, "" if unknown
 	Schema     []byte           `json:"schema,omitempty"`
+	// Given marks a creation that the log does not hold: it stands at the first
+	// row that was met, and older rows are not known.
+	Given bool `json:"given,omitempty"`
 }
 
 // Change is what one cut does to the document. It enters the document when

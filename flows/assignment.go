@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"flowgraph/checkpoints"
+	"flowgraph/stages"
 )
 
 // patience says how soon a flow starts again, how often in a window is too
@@ -18,7 +19,8 @@ type patience struct {
 	window                   time.Duration
 	fails, fencings          int           // allowed in the window
 	revoke                   time.Duration // for draining what the group takes away
-	topics                   time.Duration // between looks at the topics' IDs
+	topics                   time.Duration // between looks at the topics' IDs and their logs' ends
+	progress                 time.Duration // between looks at the flows' progress
 }
 
 func defaultPatience() patience {
@@ -26,7 +28,7 @@ func defaultPatience() patience {
 		restartFirst: 200 * time.Millisecond, restartMax: 30 * time.Second,
 		reclaimFirst: time.Second, reclaimMax: 5 * time.Minute,
 		window: 10 * time.Minute, fails: 20, fencings: 5,
-		revoke: rebalanceTimeout * 3 / 4, topics: metadataMaxAge,
+		revoke: rebalanceTimeout * 3 / 4, topics: metadataMaxAge, progress: progressEvery,
 	}
 }
 
@@ -75,7 +77,11 @@ func (w *Worker) supervise(a *assignment) {
 	for {
 		started := time.Now()
 		err := w.runFlow(a)
+		if w.cfg.Explain != nil {
+			err = w.cfg.Explain(err)
+		}
 		a.installed.Store(nil)
+		a.status.paused.set(false, time.Now())
 		w.client.PauseFetchPartitions(map[string][]int32{a.topic: {a.id}})
 		if a.ctx.Err() != nil {
 			return
@@ -118,6 +124,8 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 		a.status.become("waiting", err)
 		w.metrics.fenced.Inc()
 		return w.mayReclaim(a, err, again)
+	case errors.Is(err, stages.ErrNoAnswer): // another service is away, which is not the process' fault
+		log.Msg("waits for the schema of a collection; tries again")
 	case claiming: // nothing was claimed: an unreadable document waits, and is not the process' fault
 		log.Msg("cannot be claimed; tries again")
 	case errors.Is(err, errCommit) && errors.Is(err, checkpoints.ErrRefused):

@@ -29,19 +29,22 @@ type Config struct {
 	UntilEnd       bool          // end where each log ended at start
 	Grace          time.Duration // for flushing everything at a graceful stop
 	MemoryBudget   int64         // bytes
+	StallAfter     time.Duration // without progress for so long a flow is stuck; 0: never
 	Limits         stages.Limits
-	StopOnBad      bool              // a bad record stops its vchannel
-	GapGoOn        bool              // data lost to retention does not stop a vchannel
-	Filter         binlog.FilterKind // of key statistics
-	Schemas        map[int64][]byte
-	Client         []kgo.Opt // of the Kafka client: TLS, SASL
+	StopOnBad      bool                // a bad record stops its vchannel
+	GapGoOn        bool                // data lost to retention does not stop a vchannel
+	Filter         binlog.FilterKind   // of key statistics
+	Schemas        stages.SchemaSource // asked for collections older than the log; nil: none
+	Client         []kgo.Opt           // of the Kafka client: TLS, SASL
+	ClientLog      kgo.Logger          // what the client says; nil: our own log
+	Explain        func(error) error   // puts before an error of the client what to do about it; nil: it stays as it is
 }
 
 // DefaultConfig is a worker with the default limits, of no topics yet.
 func DefaultConfig() Config {
 	return Config{
 		Group: "flowgraph", SessionTimeout: 10 * time.Second, Grace: 30 * time.Second,
-		MemoryBudget: 1 << 30, Limits: stages.DefaultLimits(),
+		MemoryBudget: 1 << 30, StallAfter: 5 * time.Minute, Limits: stages.DefaultLimits(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
+	"flowgraph/stages"
 )
 
 func TestABadRecordIsQuarantinedOnceAndThePositionMoves(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAnUnknownCollectionWaitsForItsSchemaWhileOthersRun(t *testing.T) {
 		t.Errorf("the error is %q", s.Error)
 	}
 	l.stop()
-	l = w.start(func(c *Config) { c.Schemas = map[int64][]byte{collectionID: schema()} }).until(0, 1)
+	l = w.start(func(c *Config) { c.Schemas = stages.GivenSchemas{collectionID: schema()} }).until(0, 1)
 	l.stop()
 	want := w.expected(func(x *archive.Expected) {
 		if err := x.SetSchema(topic, 0, collectionID, schema()); err != nil {

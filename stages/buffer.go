@@ -14,12 +14,13 @@ type BufferConfig struct {
 	Limits    Limits
 	Names     *checkpoints.Names
 	Pool      *column.Pool
-	StopOnBad bool             // a bad record stops the vchannel instead of going to quarantine
-	Schemas   map[int64][]byte // serialized schemas by collection, for logs whose start has expired
+	StopOnBad bool         // a bad record stops the vchannel instead of going to quarantine
+	Schemas   SchemaSource // nil: none but the log
 }
 
 // Buffer is the segment buffer: it places rows, seals and cuts segments. It
-// is a pure function of the packs it is given, which carry the time too.
+// is a pure function of the packs it is given, which carry the time too, and
+// of what a source of schemas answers, which enters the document at once.
 //
 // A cut is taken only at a pack's end. The low-water marks ride on it: what
 // is still buffered after the cut holds back its Seek and ReadFrom.
@@ -89,8 +90,16 @@ func NewBuffer(doc *checkpoints.Document, cfg BufferConfig) (*Buffer, error) {
 // Held is the memory of all buffered columns in bytes, for whoever runs Step.
 func (b *Buffer) Held() int64 { return b.held }
 
+// Oldest is when the oldest buffered row was buffered, Unix ms; 0 if none is.
+func (b *Buffer) Oldest() int64 {
+	if b.buffered.head == nil {
+		return 0
+	}
+	return b.buffered.head.since
+}
+
 // Step handles one pack and returns the cuts that it leads to.
-func (b *Buffer) Step(_ context.Context, p *Pack) ([]*Cut, error) {
+func (b *Buffer) Step(ctx context.Context, p *Pack) ([]*Cut, error) {
 	b.pack, b.out, b.touched, b.limit = p, nil, b.touched[:0], nil
 	b.counts.add(p.Counts)
 	// A clock that is set back goes on from where it was, or rows would wait
@@ -106,7 +115,7 @@ func (b *Buffer) Step(_ context.Context, p *Pack) ([]*Cut, error) {
 		}
 	}
 	for i := range p.Messages {
-		if err := b.message(&p.Messages[i]); err != nil {
+		if err := b.message(ctx, &p.Messages[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -135,32 +144,32 @@ func (b *Buffer) settle() {
 }
 
 // message places one message's rows.
-func (b *Buffer) message(m *Message) error {
+func (b *Buffer) message(ctx context.Context, m *Message) error {
 	switch {
 	case m.Bad != "":
-		return b.reject(m, m.Bad)
+		return b.reject(m, kindOf(m.Bad), m.Bad)
 	case m.Insert != nil:
-		return b.insert(m)
+		return b.insert(ctx, m)
 	case m.Delete != nil:
-		return b.delete(m)
+		return b.delete(ctx, m)
 	}
 	return nil
 }
 
 // reject puts a record on its way to quarantine, or stops there.
-func (b *Buffer) reject(m *Message, reason string) error {
+func (b *Buffer) reject(m *Message, kind BadKind, reason string) error {
 	if b.cfg.StopOnBad {
 		return fmt.Errorf("%w at offset %d: %s", ErrBadRecord, m.Record.Offset, reason)
 	}
 	b.counts.Bad++
-	b.bad = append(b.bad, BadRecord{Record: m.Record.clone(), Reason: reason})
+	b.bad = append(b.bad, BadRecord{Record: m.Record.clone(), Kind: kind, Reason: reason})
 	return nil
 }
 
 // insert checks all of a message before any of it is buffered.
-func (b *Buffer) insert(m *Message) error {
+func (b *Buffer) insert(ctx context.Context, m *Message) error {
 	in := m.Insert
-	c, err := b.known(in.Collection, m)
+	c, err := b.known(ctx, in.Collection, m)
 	if err != nil {
 		return err
 	}
@@ -168,7 +177,7 @@ func (b *Buffer) insert(m *Message) error {
 		c.views, err = fit(c.schema, in, b.columns, c.views)
 	}
 	if err != nil {
-		return b.reject(m, err.Error())
+		return b.reject(m, BadMisfit, err.Error())
 	}
 	if in.Rows == 0 {
 		return nil
@@ -191,14 +200,14 @@ func (b *Buffer) insert(m *Message) error {
 	return nil
 }
 
-func (b *Buffer) delete(m *Message) error {
+func (b *Buffer) delete(ctx context.Context, m *Message) error {
 	in := m.Delete
-	c, err := b.known(in.Collection, m)
+	c, err := b.known(ctx, in.Collection, m)
 	if err != nil {
 		return err
 	}
 	if err := fitDelete(c.schema.Key, in); err != nil {
-		return b.reject(m, err.Error())
+		return b.reject(m, BadMisfit, err.Error())
 	}
 	if in.Rows == 0 {
 		return nil

@@ -63,31 +63,6 @@ func (c *collection) learn(raw []byte) error {
 	return nil
 }
 
-// known returns the collection of a message. One without a schema stops the
-// vchannel unless the configuration gives one, which then enters the document
-// as an event at the message's place.
-func (b *Buffer) known(id int64, m *Message) (*collection, error) {
-	c := b.collections[id]
-	if c != nil && c.schema != nil {
-		return c, nil
-	}
-	raw, given := b.cfg.Schemas[id]
-	if !given {
-		return nil, fmt.Errorf("%w: collection %d at offset %d; give its schema in the configuration (schema-file)",
-			ErrUnknownCollection, id, m.Record.Offset)
-	}
-	event := &Event{}
-	event.Kind, event.Offset, event.Timestamp = checkpoints.CreateCollection, m.Identity.Offset, m.Identity.Tick
-	event.Collection, event.Schema = id, raw
-	// Rows of this pack from here on are not placed yet: the cut may not pass them.
-	b.limit = &m.Identity
-	defer func() { b.limit = nil }()
-	if err := b.register(event); err != nil {
-		return nil, err
-	}
-	return b.collections[id], nil
-}
-
 // event lets DDL and seals take effect. Its cuts come first and do not pass
 // it: only the cut that carries the event moves the position beyond it.
 func (b *Buffer) event(e *Event) error {

@@ -2,6 +2,10 @@ package stages
 
 import "errors"
 
+// ErrNoAnswer: a source of schemas was asked and did not answer. It may at the
+// next try.
+var ErrNoAnswer = errors.New("the schema of the collection could not be asked for")
+
 // Errors that stop a vchannel until somebody has looked; to be tested with
 // errors.Is.
 var (

@@ -39,7 +39,7 @@ type bench struct {
 func (s *bench) command(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "start":
-		s.config = stages.BufferConfig{Limits: quiet(), Schemas: map[int64][]byte{}}
+		s.config = stages.BufferConfig{Limits: quiet(), Schemas: stages.GivenSchemas{}}
 		for _, a := range d.CmdArgs {
 			if err := s.set(a.Key, a.Vals); err != nil {
 				d.Fatalf(t, "%s: %v", a, err)
@@ -92,7 +92,7 @@ func (s *bench) set(key string, values []string) error {
 	case "stop-on-bad":
 		s.config.StopOnBad = true
 	case "schema": // of the collection
-		s.config.Schemas[number] = marshal(schemaOf(0))
+		s.config.Schemas.(stages.GivenSchemas)[number] = marshal(schemaOf(0))
 	default:
 		return fmt.Errorf("unknown argument")
 	}

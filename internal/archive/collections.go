@@ -13,6 +13,7 @@ type CollectionLife struct {
 	ID        int64
 	Name      string // the last one; "" if unknown
 	Created   uint64 // 0: before the log begins
+	Since     uint64 // rows up to then are missing: the log begins later than the collection; 0: none are
 	Dropped   uint64 // 0: alive
 	Last      uint64 // latest moment that is whole and at which it was alive; 0: none is known
 	VChannels []string
@@ -29,7 +30,7 @@ func (a *Archive) CollectionLives(ctx context.Context) ([]CollectionLife, error)
 	var out []CollectionLife
 	for l := range maps.Values(lives) {
 		c := CollectionLife{
-			ID: l.id, Name: at(l.names, never), Created: l.created, Last: a.complete(l),
+			ID: l.id, Name: at(l.names, never), Created: l.created, Since: l.since, Last: a.complete(l),
 			VChannels: slices.Sorted(slices.Values(l.vchannels)),
 		}
 		if l.dropped != never {

@@ -35,6 +35,7 @@ func at[T any](list []dated[T], moment uint64) (value T) {
 type lifetime struct {
 	id         int64
 	created    uint64 // 0: unknown
+	since      uint64 // rows up to then are missing, since the log began later; 0: none
 	dropped    uint64 // never
 	names      []dated[string]
 	schemas    []dated[[]byte]
@@ -112,7 +113,10 @@ func (l *lifetime) event(e *checkpoints.Event) {
 	case checkpoints.DropCollection:
 		l.dropped = min(l.dropped, e.Timestamp)
 	case checkpoints.CreateCollection:
-		if l.created == 0 || e.Timestamp < l.created {
+		switch {
+		case e.Given: // its log has lost the beginning, whatever those of other vchannels have
+			l.since = max(l.since, e.Timestamp)
+		case l.created == 0 || e.Timestamp < l.created:
 			l.created = e.Timestamp
 		}
 	}

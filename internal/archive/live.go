@@ -33,7 +33,10 @@ type Live struct {
 	Until      uint64 // the moment, a hybrid timestamp
 	// Complete is the moment up to which every row and delete is in the
 	// archive; 0 if no time tick was read. Behind it Live may lack some.
-	Complete   uint64
+	Complete uint64
+	// Since is not 0 if the log begins later than the collection: rows up to
+	// then are not in the archive.
+	Since      uint64
 	Raw        []byte      // serialized schema in force at the moment
 	Fields     []LiveField // RowID and Timestamp first, then by ID
 	Partitions []*LivePartition
@@ -76,7 +79,7 @@ func (a *Archive) Live(ctx context.Context, o LiveOptions) (*Live, error) {
 		return nil, noCollection("collection %s has expired: its data was removed by gc, no moment of it can be brought back", life.describe())
 	}
 	l := &Live{
-		Collection: life.id, Name: at(life.names, moment), Until: moment, Complete: a.complete(life),
+		Collection: life.id, Name: at(life.names, moment), Until: moment, Complete: a.complete(life), Since: life.since,
 		Raw: at(life.schemas, moment), VChannels: slices.Sorted(slices.Values(life.vchannels)), archive: a, unique: o.Unique, made: len(life.partitions),
 	}
 	if err := l.readSchema(); err != nil {

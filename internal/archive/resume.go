@@ -47,6 +47,9 @@ func (l *expectedLog) remember(e *Event, start int64) {
 	if e.Kind == checkpoints.DropCollection && c.schema == nil {
 		c.given(e.Schema) // of a schema that no event gave
 	}
+	if e.Given && c.schema == nil {
+		c.given(e.Schema) // no record has it
+	}
 	if e.Offset >= start {
 		return
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"flowgraph/internal/archive"
-	"flowgraph/sinks"
 )
 
 // CollectionsCommand lists what can be exported and restored, of which time.
@@ -22,9 +21,9 @@ type CollectionsCommand struct {
 
 // Run prints a line a collection.
 func (c *CollectionsCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	a, err := archive.Open(p.Stop, bucket)
@@ -68,15 +67,18 @@ func liveCount(p *Process, a *archive.Archive, c archive.CollectionLife) (string
 
 func collectionsTable(w io.Writer, lives []archive.CollectionLife, rows map[int64]string) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	title := "COLLECTION\tID\tCREATED\tDROPPED\tWHOLE UP TO\tTIMESTAMP"
+	title := "COLLECTION\tID\tCREATED\tDROPPED\tWHOLE FROM\tWHOLE UP TO\tTIMESTAMP"
 	if len(rows) > 0 {
 		title += "\tROWS"
 	}
 	fmt.Fprintln(out, title)
 	for _, c := range lives {
-		created, dropped, last := "before the log", "-", "-"
+		created, dropped, first, last := "before the log", "-", "never", "-"
 		if c.Created > 0 {
 			created = hybrid(c.Created)
+		}
+		if c.Created > 0 && c.Since == 0 {
+			first = created
 		}
 		if c.Dropped > 0 {
 			dropped = hybrid(c.Dropped)
@@ -87,11 +89,16 @@ func collectionsTable(w io.Writer, lives []archive.CollectionLife, rows map[int6
 		if c.Expired {
 			last = "expired"
 		}
-		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%d", cmp.Or(c.Name, "-"), c.ID, created, dropped, last, c.Last)
+		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%s\t%d", cmp.Or(c.Name, "-"), c.ID, created, dropped, first, last, c.Last)
 		if len(rows) > 0 {
 			fmt.Fprintf(out, "\t%s", rows[c.ID])
 		}
 		fmt.Fprintln(out)
+	}
+	for _, c := range lives {
+		if c.Since > 0 {
+			fmt.Fprintf(out, "%s (%d) is older than its log: rows up to %s are not in the archive\n", cmp.Or(c.Name, "-"), c.ID, hybrid(c.Since))
+		}
 	}
 	return out.Flush()
 }

@@ -11,7 +11,6 @@ import (
 
 	"flowgraph/internal/archive"
 	"flowgraph/internal/export"
-	"flowgraph/sinks"
 )
 
 // ExportCommand writes the live rows of a collection as Parquet.
@@ -28,9 +27,9 @@ type ExportCommand struct {
 
 // Run exports and prints what was written.
 func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	a, err := archive.Open(p.Stop, bucket)
@@ -70,8 +69,14 @@ func others(names []string, given string) []string {
 	return out
 }
 
-// beyond warns of a moment for which the archive is not whole yet.
+// beyond warns of a moment for which the archive is not whole, yet or at all.
 func beyond(w io.Writer, l *archive.Live) error {
+	if l.Since > 0 {
+		_, err := fmt.Fprintf(w, "warning: the collection is older than its log: rows up to %s are not in the archive, and deletes of them have no effect\n", hybrid(l.Since))
+		if err != nil {
+			return err
+		}
+	}
 	if l.Until <= l.Complete {
 		return nil
 	}

@@ -27,9 +27,8 @@ type RestoreCommand struct {
 	AddRows       bool     `help:"Restore into a collection that has rows already." group:"Restore"`
 	AcceptNewKeys bool     `help:"Restore a collection whose keys Milvus makes (autoID), although it gives every row a new one." group:"Restore"`
 
-	MilvusToken    Secret `help:"user:password, or a key, to log in to Milvus with." placeholder:"TOKEN" group:"Restore"`
 	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
-	MilvusTLS      bool   `name:"milvus-tls" help:"Speak TLS with Milvus." group:"Restore"`
+	MilvusFlags
 
 	StageEndpoint  Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
 	StageBucket    string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
@@ -49,14 +48,14 @@ func (c *RestoreCommand) Validate() error {
 	case c.StageAccessKey.IsSet() != c.StageSecretKey.IsSet():
 		return errors.New("--stage-access-key and --stage-secret-key belong together")
 	}
-	return c.S3Flags.Validate()
+	return errors.Join(c.MilvusFlags.Validate(), c.S3Flags.Validate())
 }
 
 // Run restores and prints how many rows.
 func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	bucket, err := c.S3Flags.open(p.Stop, log)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer bucket.Close()
 	st, err := c.stage(bucket, log)
@@ -81,13 +80,13 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	if err := restorePlan(p.Stdout, plan, c.target(live)); err != nil || c.DryRun {
 		return err
 	}
-	milvus, err := restore.Dial(restore.MilvusConfig{Address: string(c.Milvus), Token: c.MilvusToken.Reveal(), Database: c.MilvusDatabase, TLS: c.MilvusTLS})
+	client, err := c.MilvusFlags.dial(c.Milvus, c.MilvusDatabase)
 	if err != nil {
 		return usageError{err}
 	}
-	defer milvus.Close()
+	defer client.Close()
 	result, err := restore.Run(p.Stop, plan, restore.Options{
-		Milvus: milvus, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, AddRows: c.AddRows,
+		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, AddRows: c.AddRows,
 		Every: time.Second, Patience: 30, Progress: tell,
 	})
 	told.end()
@@ -156,11 +155,12 @@ type stageBucket struct {
 }
 
 func (c *RestoreCommand) stage(from *sinks.Bucket, log zerolog.Logger) (*stageBucket, error) {
-	cfg := c.S3Flags.Bucket()
+	cfg := c.S3Flags.Bucket(log)
 	cfg.Root = c.StageRoot
 	cfg.Endpoint, cfg.Bucket = cmp.Or(c.StageEndpoint.String(), cfg.Endpoint), cmp.Or(c.StageBucket, cfg.Bucket)
 	if c.StageAccessKey.IsSet() {
 		cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = c.StageAccessKey.Reveal(), c.StageSecretKey.Reveal(), ""
+		cfg.Keys = nil
 	}
 	b, err := sinks.NewBucket(cfg, log, sinks.Hooks{})
 	return &stageBucket{b, from, c.StageRoot + "/"}, err

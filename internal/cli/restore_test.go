@@ -59,7 +59,7 @@ func TestCollectionsTellsLivesAndRows(t *testing.T) {
 	if r.code != 0 || r.err != "" {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
-	for _, want := range []string{`(?m)^ddl +\d+ +\S+Z +- +\S+Z +\d+ +255$`, `(?m)^gone +\d+ +\S+Z +\S+Z +\S+Z +\d+ +\d+$`, `(?m)^gone +\d+ +\S+Z +- +\S+Z +\d+ +30$`} {
+	for _, want := range []string{`(?m)^ddl +\d+ +\S+Z +- +\S+Z +\S+Z +\d+ +255$`, `(?m)^gone +\d+ +\S+Z +\S+Z +\S+Z +\S+Z +\d+ +\d+$`, `(?m)^gone +\d+ +\S+Z +- +\S+Z +\S+Z +\d+ +30$`} {
 		if !regexp.MustCompile(want).MatchString(r.out) {
 			t.Errorf("no %s in\n%s", want, r.out)
 		}

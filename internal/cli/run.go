@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
 
 	"flowgraph/flows"
@@ -29,28 +27,30 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return usageError{err}
 	}
-	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(), log, sinks.Hooks{})
+	given, err := c.schemas(log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer given.close()
+	cfg.Schemas = given
+	kafkaAnswers, err := c.login(&cfg, log)
+	if err != nil {
+		return err
+	}
+	registry, store := newRegistry()
+	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(log), log, store.Hooks())
 	if err != nil {
 		return usageError{err}
 	}
 	defer bucket.Close()
-	if err := bucket.Probe(p.Stop); err != nil {
-		return fmt.Errorf("object store: %w", err)
-	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewBuildInfoCollector())
 	worker, err := flows.NewWorker(cfg, bucket, registry, log)
 	if err != nil {
 		return usageError{err}
 	}
+	// The page is there before the store is tried: it may be the store that
+	// somebody wants to know about.
 	if c.Listen != "" {
-		server, err := web.Start(string(c.Listen), worker, bucket, registry, log)
-		if errors.Is(err, syscall.EADDRINUSE) && c.Listen == defaultListen {
-			// A second worker on one machine, whose operator did not ask for this address.
-			log.Warn().Str("address", defaultListen).Msg("the default address is taken, a free one is chosen; --listen names another")
-			server, err = web.Start(anyPort, worker, bucket, registry, log)
-		}
+		server, err := c.serve(web.Options{Worker: worker, Store: bucket, Metrics: registry, Log: log})
 		if err != nil {
 			return err
 		}
@@ -59,13 +59,35 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 				log.Debug().Err(err).Msg("web server")
 			}
 		}()
-		log.Info().Str("address", server.Addr()).Msg("metrics and health")
+	}
+	if err := bucket.Probe(p.Stop); err != nil {
+		return fmt.Errorf("object store: %w", err)
 	}
 	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
+	if err := kafkaAnswers(p.Stop); err != nil {
+		return err
+	}
 	return outcome(worker.Run(p.Kill, p.Stop))
 }
 
-// Addresses of metrics and health.
+// serve starts the web server.
+func (c *RunCommand) serve(o web.Options) (*web.Server, error) {
+	o.Address = string(c.Listen)
+	server, err := web.Start(o)
+	if errors.Is(err, syscall.EADDRINUSE) && o.Address == defaultListen {
+		// A second worker on one machine, whose operator did not ask for this address.
+		o.Log.Warn().Str("address", defaultListen).Msg("the default address is taken, a free one is chosen; --listen names another")
+		o.Address = anyPort
+		server, err = web.Start(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Log.Info().Str("address", server.Addr()).Str("page", "http://"+server.Addr()+"/").Msg("metrics and health")
+	return server, nil
+}
+
+// Addresses of page, metrics and health.
 const (
 	defaultListen = "127.0.0.1:9090" // as the flag has it
 	anyPort       = "127.0.0.1:0"
@@ -94,7 +116,7 @@ func (c *RunCommand) worker(environ []string) (flows.Config, error) {
 		Brokers: c.Brokers, Topics: c.Topics.Expressions(), Partitions: c.Topics.Partitions(),
 		Group: c.Group, InstanceID: c.InstanceID, SessionTimeout: time.Duration(c.SessionTimeout),
 		ServerSide: c.GroupProtocol == "consumer",
-		UntilEnd: c.UntilEnd, Grace: time.Duration(c.GracePeriod), MemoryBudget: budget,
+		UntilEnd:   c.UntilEnd, Grace: time.Duration(c.GracePeriod), MemoryBudget: budget, StallAfter: time.Duration(c.StallAfter),
 		Limits: stages.Limits{
 			FlushBytes: int64(c.FlushBytes), FlushDeleteBytes: int64(c.FlushDeleteBytes), FlushAge: time.Duration(c.FlushAge),
 			SegmentBytes: int64(c.SegmentBytes), SegmentAge: time.Duration(c.SegmentAge),
@@ -104,13 +126,6 @@ func (c *RunCommand) worker(environ []string) (flows.Config, error) {
 	}
 	if c.BloomFilter == "basic" {
 		cfg.Filter = binlog.BasicFilter
-	}
-	if c.SchemaFile != "" {
-		schemas, err := readSchemas(c.SchemaFile)
-		if err != nil {
-			return flows.Config{}, err
-		}
-		cfg.Schemas = schemas
 	}
 	return cfg, cfg.Validate()
 }

@@ -19,6 +19,7 @@ type RunConfig struct {
 	S3Flags
 
 	Listen      Address  `help:"Address of metrics, health and readiness; empty for none. If the default is taken a free port is chosen and logged." default:"127.0.0.1:9090" placeholder:"HOST:PORT" group:"Worker"`
+	StallAfter  Duration `help:"A partition that makes no progress for so long, though there is something to read and neither the bucket nor Kafka nor memory is why, fails /healthz; 0s: never." default:"5m" placeholder:"TIME" group:"Worker"`
 	UntilEnd    bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
 	GracePeriod Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
 
@@ -33,14 +34,16 @@ type RunConfig struct {
 	IdleSeal      Duration `help:"A segment is sealed when the log brought it no row for this long." default:"24h" placeholder:"TIME" group:"Sealing"`
 	SuccessorSeal Duration `help:"The same once its partition has a newer segment." default:"10m" placeholder:"TIME" group:"Sealing"`
 
-	OnBadRecord string `help:"What happens to a record that cannot be read: ${enum}. Quarantine keeps it in the bucket and goes on; stop stops its partition." enum:"quarantine,stop" default:"quarantine" placeholder:"ACTION" group:"Failures"`
-	OnGap       string `help:"What happens when records were deleted from the log before they were read: ${enum}. Stop stops the partition; continue goes on behind the gap." enum:"stop,continue" default:"stop" placeholder:"ACTION" group:"Failures"`
-	SchemaFile  string `help:"JSON file with schemas of collections whose creation is no longer in the log." placeholder:"FILE" group:"Failures"`
+	OnBadRecord string  `help:"What happens to a record that cannot be read: ${enum}. Quarantine keeps it in the bucket and goes on; stop stops its partition." enum:"quarantine,stop" default:"quarantine" placeholder:"ACTION" group:"Failures"`
+	OnGap       string  `help:"What happens when records were deleted from the log before they were read: ${enum}. Stop stops the partition; continue goes on behind the gap." enum:"stop,continue" default:"stop" placeholder:"ACTION" group:"Failures"`
+	SchemaFile  string  `help:"JSON file with schemas of collections whose creation is no longer in the log." placeholder:"FILE" group:"Failures"`
+	SchemaFrom  Address `help:"Milvus to ask for the schema of a collection whose creation is no longer in the log and that is not in the file." placeholder:"HOST:PORT" group:"Failures"`
+	MilvusFlags
 }
 
 // Validate refuses settings that contradict each other or could not work.
 func (c RunConfig) Validate() error {
-	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate()); err != nil {
+	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate(), c.MilvusFlags.Validate()); err != nil {
 		return err
 	}
 	for _, d := range []struct {

@@ -1,6 +1,10 @@
 package restore
 
-import "errors"
+import (
+	"errors"
+
+	"flowgraph/internal/milvus"
+)
 
 // Errors to be tested with errors.Is.
 var (
@@ -13,7 +17,7 @@ var (
 	// ErrUnderWay: another restore into the same collection is not finished.
 	ErrUnderWay = errors.New("another restore into this collection is under way")
 	// ErrMilvus: Milvus refused a request, or does not answer.
-	ErrMilvus = errors.New("Milvus")
+	ErrMilvus = milvus.ErrMilvus
 	// ErrImport: an import failed in Milvus.
 	ErrImport = errors.New("import failed")
 	// ErrRows: Milvus holds another number of rows than were restored.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"flowgraph/internal/milvus"
 )
 
 // adopt finds out what became of an import that an earlier run asked for
@@ -19,17 +21,17 @@ func (r *run) adopt(ctx context.Context) error {
 	if len(open) == 0 {
 		return nil
 	}
-	tasks, err := r.o.Milvus.tasks(ctx, r.o.Target)
+	tasks, err := r.o.Milvus.Tasks(ctx, r.o.Target)
 	if err != nil {
 		return err
 	}
 	for _, task := range tasks {
-		if r.journal.knows(task.id) {
+		if r.journal.knows(task.ID) {
 			continue
 		}
 		for _, i := range open {
-			if task.reads(r.o.Stage.Path(r.batchPrefix(i))) {
-				if err := r.journal.change(ctx, func() { r.journal.Imports[i].Task = task.id }); err != nil {
+			if task.Reads(r.o.Stage.Path(r.batchPrefix(i))) {
+				if err := r.journal.change(ctx, func() { r.journal.Imports[i].Task = task.ID }); err != nil {
 					return err
 				}
 			}
@@ -57,13 +59,13 @@ func (r *run) importOne(ctx context.Context, i int) error {
 		if err != nil {
 			return err
 		}
-		if !state.failed {
-			if err := r.journal.change(ctx, func() { s.Done, s.Rows = true, state.rows }); err != nil {
+		if !state.Failed {
+			if err := r.journal.change(ctx, func() { s.Done, s.Rows = true, state.Rows }); err != nil {
 				return err
 			}
 			break
 		}
-		err = fmt.Errorf("%w: task %d, partition %s: %s", ErrImport, s.Task, r.plan.batches[i].partition, state.reason)
+		err = fmt.Errorf("%w: task %d, partition %s: %s", ErrImport, s.Task, r.plan.batches[i].partition, state.Reason)
 		stored := r.journal.change(ctx, func() { s.Asked, s.Task, s.Failed = false, 0, append(s.Failed, s.Task) })
 		if !earlier || stored != nil {
 			return errors.Join(err, stored)
@@ -82,7 +84,7 @@ func (r *run) ask(ctx context.Context, i int) error {
 	}
 	end, _ := r.plan.end()
 	prefix, first := r.batchPrefix(i), b.segments[0]
-	task, err := r.o.Milvus.importBinlogs(ctx, r.o.Target, b.partition,
+	task, err := r.o.Milvus.ImportBinlogs(ctx, r.o.Target, b.partition,
 		r.o.Stage.Path(inserts(prefix, first)), r.o.Stage.Path(deletes(prefix, first)), end)
 	if err != nil {
 		return err
@@ -91,22 +93,22 @@ func (r *run) ask(ctx context.Context, i int) error {
 }
 
 // follow looks at an import until it has ended.
-func (r *run) follow(ctx context.Context, i int, task int64) (imported, error) {
+func (r *run) follow(ctx context.Context, i int, task int64) (milvus.Imported, error) {
 	for failures := 0; ; {
-		state, err := r.o.Milvus.state(ctx, task)
+		state, err := r.o.Milvus.State(ctx, task)
 		switch {
-		case err == nil && (state.done || state.failed):
+		case err == nil && (state.Done || state.Failed):
 			return state, nil
 		case err == nil:
 			failures = 0
-			r.imported(i, state.percent)
+			r.imported(i, state.Percent)
 		default:
 			if failures++; failures >= r.o.Patience || ctx.Err() != nil {
 				return state, err
 			}
 		}
 		if err := pause(ctx, r.o.Every); err != nil {
-			return imported{}, err
+			return milvus.Imported{}, err
 		}
 	}
 }

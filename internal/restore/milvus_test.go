@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"flowgraph/internal/membucket"
-	"flowgraph/internal/restore"
+	"flowgraph/internal/milvus"
 )
 
 // fakeMilvus answers as a Milvus 2.3.5 does, and imports what is staged by the
@@ -27,7 +27,7 @@ type fakeMilvus struct {
 	milvuspb.UnimplementedMilvusServiceServer
 	t      *testing.T
 	bucket *membucket.Bucket // holds the stage alone
-	client *restore.Milvus
+	client *milvus.Client
 
 	mu          sync.Mutex
 	version     string
@@ -63,7 +63,7 @@ func newMilvus(t *testing.T) *fakeMilvus {
 		server.Stop()
 		<-served
 	})
-	if f.client, err = restore.Dial(restore.MilvusConfig{Address: l.Addr().String()}); err != nil {
+	if f.client, err = milvus.Dial(milvus.Config{Address: l.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.client.Close() })

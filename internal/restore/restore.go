@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"flowgraph/checkpoints"
+	"flowgraph/internal/milvus"
 )
 
 // imports is how many Milvus works on at a time.
@@ -16,7 +17,7 @@ const imports = 4
 
 // Options of a restore.
 type Options struct {
-	Milvus  *Milvus
+	Milvus  *milvus.Client
 	Archive checkpoints.Bucket
 	Stage   Stage
 	Target  string // name of the collection in Milvus
@@ -78,7 +79,7 @@ func Unfinished(ctx context.Context, stage Stage, database, target string) (unti
 // error the same call goes on where it broke off. What was staged is removed
 // when all is done.
 func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
-	r := &run{o: o, plan: p, prefix: Prefix(o.Milvus.cfg.Database, o.Target), done: make([]int64, len(p.batches))}
+	r := &run{o: o, plan: p, prefix: Prefix(o.Milvus.Database(), o.Target), done: make([]int64, len(p.batches))}
 	for _, b := range p.batches {
 		r.total += stored(b)
 	}

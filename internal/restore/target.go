@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"flowgraph/internal/milvus"
 )
 
 // target makes the collection or checks the one that is there, and makes the
@@ -13,7 +15,7 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 		return 0, err
 	}
 	name := r.o.Target
-	have, err := r.o.Milvus.describe(ctx, name)
+	have, err := r.o.Milvus.Describe(ctx, name)
 	if err != nil {
 		return 0, err
 	}
@@ -23,23 +25,23 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 		if partitionKey(r.plan.Schema) {
 			partitions = r.plan.Live.PartitionsMade()
 		}
-		if err := r.o.Milvus.create(ctx, creation(r.plan.Schema, name), max(r.plan.Shards, 1), partitions); err != nil {
+		if err := r.o.Milvus.Create(ctx, creation(r.plan.Schema, name), max(r.plan.Shards, 1), partitions); err != nil {
 			return 0, err
 		}
-		if have, err = r.o.Milvus.describe(ctx, name); err != nil {
+		if have, err = r.o.Milvus.Describe(ctx, name); err != nil {
 			return 0, err
 		}
 		if have == nil {
 			return 0, fmt.Errorf("%w: collection %s is not there after it was made", ErrMilvus, name)
 		}
 	}
-	if err := differences(r.plan.Schema, have.schema); err != nil {
+	if err := differences(r.plan.Schema, have.Schema); err != nil {
 		if made {
 			return 0, fmt.Errorf("collection %s was made, but Milvus numbers its fields in another way: %w", name, err)
 		}
 		return 0, fmt.Errorf("collection %s: %w", name, err)
 	}
-	return have.id, r.partitions(ctx)
+	return have.ID, r.partitions(ctx)
 }
 
 // keys refuses what would come back under other keys.
@@ -47,15 +49,15 @@ func (r *run) keys(ctx context.Context) error {
 	if !autoID(r.plan.Schema) || r.o.AcceptNewKeys {
 		return nil
 	}
-	version, err := r.o.Milvus.version(ctx)
-	if err != nil || !before26(version) {
+	version, err := r.o.Milvus.Version(ctx)
+	if err != nil || !milvus.Below(version, 2, 6) {
 		return err
 	}
 	return fmt.Errorf("%w: collection %s has keys that Milvus makes (autoID), and Milvus %s gives every imported row a new one", ErrKeys, r.plan.Live.Name, version)
 }
 
 func (r *run) partitions(ctx context.Context) error {
-	have, err := r.o.Milvus.partitions(ctx, r.o.Target)
+	have, err := r.o.Milvus.Partitions(ctx, r.o.Target)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (r *run) partitions(ctx context.Context) error {
 		if partitionKey(r.plan.Schema) {
 			return fmt.Errorf("%w: collection %s has no partition %s, and with a partition key none can be made", ErrTarget, r.o.Target, p.Name)
 		}
-		if err := r.o.Milvus.createPartition(ctx, r.o.Target, p.Name); err != nil {
+		if err := r.o.Milvus.CreatePartition(ctx, r.o.Target, p.Name); err != nil {
 			return err
 		}
 	}
@@ -77,7 +79,7 @@ func (r *run) partitions(ctx context.Context) error {
 func (r *run) counts(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, p := range r.plan.Partitions {
-		n, err := r.o.Milvus.rows(ctx, r.o.Target, p.Name)
+		n, err := r.o.Milvus.Rows(ctx, r.o.Target, p.Name)
 		if err != nil {
 			return nil, err
 		}
