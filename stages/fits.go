@@ -10,30 +10,6 @@ import (
 	"flowgraph/stages/wire"
 )
 
-// kinds says in which arms of FieldData values of a type may travel.
-var kinds = map[schemapb.DataType][]wire.Kind{
-	schemapb.DataType_Bool:              {wire.Bools},
-	schemapb.DataType_Int8:              {wire.Ints},
-	schemapb.DataType_Int16:             {wire.Ints},
-	schemapb.DataType_Int32:             {wire.Ints},
-	schemapb.DataType_Int64:             {wire.Longs},
-	schemapb.DataType_Timestamptz:       {wire.Timestamptz, wire.Longs},
-	schemapb.DataType_Float:             {wire.Floats},
-	schemapb.DataType_Double:            {wire.Doubles},
-	schemapb.DataType_String:            {wire.Texts},
-	schemapb.DataType_VarChar:           {wire.Texts},
-	schemapb.DataType_Text:              {wire.Texts},
-	schemapb.DataType_JSON:              {wire.JSONs},
-	schemapb.DataType_Geometry:          {wire.Geometry},
-	schemapb.DataType_Array:             {wire.Arrays},
-	schemapb.DataType_FloatVector:       {wire.FloatVector},
-	schemapb.DataType_BinaryVector:      {wire.BinaryVector},
-	schemapb.DataType_Float16Vector:     {wire.Float16Vector},
-	schemapb.DataType_BFloat16Vector:    {wire.BFloat16Vector},
-	schemapb.DataType_SparseFloatVector: {wire.SparseVector},
-	schemapb.DataType_Int8Vector:        {wire.Int8Vector},
-}
-
 // maxRows bounds what a message may claim; a record is far below it.
 const maxRows = 1 << 30
 
@@ -156,11 +132,47 @@ func fieldFits(f *column.Field, v *wire.Field, rows int) error {
 	return err
 }
 
+// travels says whether values of a type may be in an arm of FieldData.
 func travels(t schemapb.DataType, k wire.Kind) bool {
-	for _, ok := range kinds[t] {
-		if k == ok {
-			return true
-		}
+	switch t {
+	case schemapb.DataType_Bool:
+		return k == wire.Bools
+	case schemapb.DataType_Int8, schemapb.DataType_Int16, schemapb.DataType_Int32:
+		return k == wire.Ints
+	case schemapb.DataType_Int64:
+		return k == wire.Longs
+	case schemapb.DataType_Timestamptz:
+		return k == wire.Timestamptz || k == wire.Longs
+	case schemapb.DataType_Float:
+		return k == wire.Floats
+	case schemapb.DataType_Double:
+		return k == wire.Doubles
+	case schemapb.DataType_String, schemapb.DataType_VarChar, schemapb.DataType_Text:
+		return k == wire.Texts
+	case schemapb.DataType_JSON:
+		return k == wire.JSONs
+	case schemapb.DataType_Geometry:
+		return k == wire.Geometry
+	case schemapb.DataType_Array:
+		return k == wire.Arrays
+	}
+	return travelsAsVector(t, k)
+}
+
+func travelsAsVector(t schemapb.DataType, k wire.Kind) bool {
+	switch t {
+	case schemapb.DataType_FloatVector:
+		return k == wire.FloatVector
+	case schemapb.DataType_BinaryVector:
+		return k == wire.BinaryVector
+	case schemapb.DataType_Float16Vector:
+		return k == wire.Float16Vector
+	case schemapb.DataType_BFloat16Vector:
+		return k == wire.BFloat16Vector
+	case schemapb.DataType_SparseFloatVector:
+		return k == wire.SparseVector
+	case schemapb.DataType_Int8Vector:
+		return k == wire.Int8Vector
 	}
 	return false
 }
