@@ -25,9 +25,7 @@ const (
 
 // clientOptions are those of every client.
 func (w *Worker) clientOptions() []kgo.Opt {
-	return append([]kgo.Opt{
-		kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph"), kgo.WithLogger(clientLog{w.log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery})}),
-	}, w.cfg.Client...)
+	return append(append([]kgo.Opt{kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph")}, w.cfg.Client...), kgo.WithLogger(clientLog{w.log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery}), w.kafka.trouble, w.cfg.ClientLog}))
 }
 
 // newClient makes the consuming client. Where reading begins is never the
@@ -42,7 +40,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.FetchMaxBytes(w.fetchBytes()), kgo.FetchMaxPartitionBytes(max(w.fetchBytes()/4, fetchLeast)),
 		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.MetadataMaxAge(w.patience.topics), kgo.MetadataMinAge(min(time.Second, w.patience.topics/4)),
-		kgo.WithHooks(&w.heartbeat),
+		kgo.WithHooks(&w.heartbeat, &w.kafka),
 	)
 	if len(w.cfg.Partitions) > 0 {
 		parts := map[string]map[int32]kgo.Offset{}
@@ -166,11 +164,24 @@ const (
 )
 
 // clientLog hands the client's warnings on.
-type clientLog struct{ log zerolog.Logger }
+type clientLog struct {
+	log     zerolog.Logger
+	trouble func(error)
+	next    kgo.Logger // that knows better what an error means; nil: log
+}
 
 func (l clientLog) Level() kgo.LogLevel { return kgo.LogLevelWarn }
 
 func (l clientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
+	for i := 0; i+1 < len(keyvals); i += 2 {
+		if err, ok := keyvals[i+1].(error); ok && err != nil {
+			l.trouble(err)
+		}
+	}
+	if l.next != nil {
+		l.next.Log(level, msg, keyvals...)
+		return
+	}
 	event := l.log.Warn()
 	if level == kgo.LogLevelError {
 		event = l.log.Error()

@@ -72,7 +72,11 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 
 // serve starts the web server.
 func (c *RunCommand) serve(o web.Options) (*web.Server, error) {
-	o.Address = string(c.Listen)
+	access, err := c.access(o.Log)
+	if err != nil {
+		return nil, err
+	}
+	o.Address, o.Access = string(c.Listen), access
 	server, err := web.Start(o)
 	if errors.Is(err, syscall.EADDRINUSE) && o.Address == defaultListen {
 		// A second worker on one machine, whose operator did not ask for this address.
@@ -83,7 +87,7 @@ func (c *RunCommand) serve(o web.Options) (*web.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Log.Info().Str("address", server.Addr()).Str("page", "http://"+server.Addr()+"/").Msg("metrics and health")
+	o.Log.Info().Str("address", server.Addr()).Str("page", server.URL()).Msg("metrics and health")
 	return server, nil
 }
 

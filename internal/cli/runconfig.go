@@ -18,7 +18,7 @@ type RunConfig struct {
 
 	S3Flags
 
-	Listen      Address  `help:"Address of metrics, health and readiness; empty for none. If the default is taken a free port is chosen and logged." default:"127.0.0.1:9090" placeholder:"HOST:PORT" group:"Worker"`
+	ListenFlags
 	StallAfter  Duration `help:"A partition that makes no progress for so long, though there is something to read and neither the bucket nor Kafka nor memory is why, fails /healthz; 0s: never." default:"5m" placeholder:"TIME" group:"Worker"`
 	UntilEnd    bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
 	GracePeriod Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
@@ -43,7 +43,7 @@ type RunConfig struct {
 
 // Validate refuses settings that contradict each other or could not work.
 func (c RunConfig) Validate() error {
-	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate(), c.MilvusFlags.Validate()); err != nil {
+	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate(), c.ListenFlags.Validate(), c.MilvusFlags.Validate()); err != nil {
 		return err
 	}
 	for _, d := range []struct {
