@@ -89,7 +89,11 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err := f.sameLog(ctx, doc); err != nil {
 		return err
 	}
+	f.Status.logStart.Store(start)
 	f.Status.logEnd.Store(end)
+	f.Status.endAt.Store(time.Now().UnixNano())
+	f.Status.readTick.Store(from.Tick)
+	f.Status.moved(doc.Seek, time.Now())
 	f.Status.read.Store(from.Offset)
 	f.Log.Info().Str("vchannel", f.VChannel.Name()).Int64("epoch", doc.Epoch).Int64("from", from.Offset).
 		Int64("seek", doc.Seek.Offset).Int64("log_end", end).Msg("claimed")
@@ -101,7 +105,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	options := f.Options
 	options.Committed, options.Compound = f.committed, f.Sink.Compound
 	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
-	f.Status.running(store.Epoch(), tracker, account)
+	f.Status.running(doc, tracker, account)
 
 	runCtx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -148,7 +152,10 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		VChannel: f.VChannel, Meta: store.Meta(), Ack: tracker.Ack, Fail: r.fail,
 		Done: func(rep sinks.Report) {
 			account.add(&account.flushing, -rep.Cut.Bytes)
+			account.unstored.done(rep.Cut.Seq)
 			f.Metrics.cut(rep)
+			f.Status.landed(rep)
+			f.Status.happened(rep, tracker.Names)
 			for i := 0; rep.Stored && i < len(rep.Cut.Bad); i++ {
 				bad := &rep.Cut.Bad[i]
 				told.Warn().Str("vchannel", f.VChannel.Name()).Int64("offset", bad.Record.Offset).
@@ -176,6 +183,7 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 		for _, c := range cuts {
 			a.add(&a.flushing, c.Bytes)
 		}
+		a.unstored.placed(b, cuts)
 		a.set(&a.buffered, b.Held())
 		a.set(&a.open, p.Open)
 		a.add(&a.fetched, -p.Bytes)
@@ -184,6 +192,8 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 		}
 		if err == nil {
 			s.read.Store(p.End.Offset)
+			s.readTick.Store(p.End.Tick)
+			s.stepped(b, p, cuts)
 		}
 		return cuts, err
 	}
@@ -229,6 +239,10 @@ func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.P
 func (f *Flow) committed(c checkpoints.Commit) {
 	f.Metrics.commits.Inc()
 	f.Metrics.documentBytes.Add(float64(c.Bytes))
+	f.Metrics.commitSeconds.Observe(c.Took.Seconds())
+	now := time.Now()
+	f.Metrics.movedAt.Store(now.UnixNano())
+	f.Status.moved(c.Seek, now)
 	if f.Committed != nil {
 		f.Committed(c.Seek)
 	}

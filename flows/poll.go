@@ -94,6 +94,7 @@ func (w *Worker) installReady() {
 		}
 		i.a.installed.Store(i)
 		i.a.paused = false
+		i.a.status.paused.set(false, time.Now())
 		if offsets[i.a.topic] == nil {
 			offsets[i.a.topic] = map[int32]kgo.EpochOffset{}
 		}
@@ -125,6 +126,9 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 	a := w.parts[partition{topic, f.Partition}]
 	w.mu.Unlock()
 	if a == nil {
+		if topic == "" && f.Err != nil {
+			w.kafka.trouble(f.Err) // the group does not take us
+		}
 		return
 	}
 	i := a.installed.Load()
@@ -141,12 +145,17 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 		i.fail(err)
 		return
 	}
+	if f.LogStartOffset > 0 {
+		a.status.logStart.Store(f.LogStartOffset)
+	}
 	if f.LastStableOffset > 0 {
 		a.status.logEnd.Store(f.LastStableOffset)
 	}
 	for records := f.Records; len(records) > 0; {
 		var raw *stages.Raw
 		raw, records = batch(records, now)
+		w.metrics.fetchedRecords.Add(float64(len(raw.Records)))
+		w.metrics.fetchedBytes.Add(float64(raw.Bytes - recordOverhead*int64(len(raw.Records))))
 		i.mailbox.Put(raw)
 	}
 }

@@ -15,35 +15,65 @@ import (
 // FlowStatus is what people and programs see of one vchannel.
 type FlowStatus struct {
 	VChannel   string    `json:"vchannel"`
+	Topic      string    `json:"topic"`
+	Partition  int32     `json:"partition"`
+	TopicID    string    `json:"topic_id,omitempty"`
 	State      string    `json:"state"` // claiming, running, waiting, stopped, done
 	Error      string    `json:"error,omitempty"`
+	Advice     string    `json:"advice,omitempty"`     // what to do about the error
+	LastError  string    `json:"last_error,omitempty"` // of this process, also if the flow has recovered
+	LastFailed time.Time `json:"last_error_at,omitzero"`
 	Since      time.Time `json:"since"` // of the state
 	Epoch      int64     `json:"epoch"`
+	Owner      string    `json:"owner,omitempty"` // drawn for this claim
 	Seek       int64     `json:"seek_position"`
 	ReadFrom   int64     `json:"read_from"`
-	Read       int64     `json:"read"`    // next offset to be placed in segments
+	Read       int64     `json:"read"` // next offset to be placed in segments
+	LogStart   int64     `json:"log_start"`
 	LogEnd     int64     `json:"log_end"` // next offset after the last stable record known
 	Lag        int64     `json:"lag"`     // records between the seek position and the log's end
 	Segments   int       `json:"segments"`
 	Buffered   int64     `json:"buffered_bytes"`
 	Flushing   int64     `json:"flushing_bytes"`
+	Held       *Held     `json:"held,omitempty"` // what the seek position waits for; only in a Picture
 	LastCommit time.Time `json:"last_commit"`
+
+	ReadLag      int64     `json:"read_lag"`                 // records between the read position and the log's end
+	SeekTime     time.Time `json:"seek_time,omitzero"`       // complete up to: the last time tick before the seek position
+	ReadTime     time.Time `json:"read_time,omitzero"`       // the same of the read position
+	SeekMoved    time.Time `json:"seek_moved,omitzero"`      // when the seek position last moved
+	Oldest       time.Time `json:"oldest_unstored,omitzero"` // when the oldest row whose files are not stored was read
+	PausedFor    float64   `json:"paused_seconds"`           // its reading, alone, since it lagged behind
+	DocumentSize int64     `json:"document_bytes"`
+	// Stalled is since when it makes no progress though there is something to
+	// do and nothing to wait for; Stuck: for longer than it may. WaitsFor is
+	// what it waits for rightly.
+	Stalled  time.Time `json:"stalled_since,omitzero"`
+	Stuck    bool      `json:"stuck"`
+	WaitsFor string    `json:"waits_for,omitempty"`
 }
 
 // flowStatus is one vchannel in the set while this worker has it.
 type flowStatus struct {
 	set      *flowSet
 	vchannel checkpoints.VChannel
+	logStart atomic.Int64
 	logEnd   atomic.Int64
 	read     atomic.Int64 // next offset to be placed in segments
+	gauges
 
 	mu      sync.Mutex
 	state   string
 	since   time.Time
 	err     error
 	epoch   int64
+	owner   string
 	tracker *checkpoints.Tracker
 	account *Account
+	views   views
+
+	lastErr    error
+	lastFailed time.Time
 }
 
 // flowSet holds the vchannels of this worker. It is a prometheus.Collector.
@@ -51,6 +81,9 @@ type flowSet struct {
 	mu    sync.Mutex
 	flows map[string]*flowStatus
 	descs map[string]*prometheus.Desc
+	limit time.Duration // for a flow without progress; 0: none
+
+	events eventLog
 }
 
 func newFlowSet() *flowSet {
@@ -68,9 +101,16 @@ func newFlowSet() *flowSet {
 		"last_commit_timestamp_seconds": "Time of the last commit of this claim.",
 		"stopped":                       "1 if the vchannel waits for an operator.",
 	} {
-		s.descs[name] = prometheus.NewDesc("flowgraph_vchannel_"+name, help, []string{"vchannel"}, nil)
+		s.describe(name, help)
+	}
+	for name, help := range lagHelp() {
+		s.describe(name, help)
 	}
 	return s
+}
+
+func (s *flowSet) describe(name, help string) {
+	s.descs[name] = prometheus.NewDesc("flowgraph_vchannel_"+name, help, []string{"vchannel"}, nil)
 }
 
 // join adds a vchannel for as long as it is assigned.
@@ -95,46 +135,86 @@ func (f *flowStatus) become(state string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state, f.err, f.since = state, err, time.Now()
+	if err != nil {
+		f.lastErr, f.lastFailed = err, f.since
+	}
+	f.views.clear()
+	f.tell()
+}
+
+// tell makes an event of the state that the flow has come into. The lock is
+// held.
+func (f *flowStatus) tell() {
+	e := Event{Kind: f.state, VChannel: f.vchannel.Name(), Advice: Advice(f.err)}
+	if f.err != nil {
+		e.Error = f.err.Error()
+	}
+	f.set.events.add(e)
+}
+
+func (f *flowStatus) isRunning() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state == "running"
 }
 
 // running notes a claimed flow's parts.
-func (f *flowStatus) running(epoch int64, t *checkpoints.Tracker, a *Account) {
+func (f *flowStatus) running(doc *checkpoints.Document, t *checkpoints.Tracker, a *Account) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state, f.err, f.since = "running", nil, time.Now()
-	f.epoch, f.tracker, f.account = epoch, t, a
+	f.epoch, f.owner, f.vchannel.TopicID = doc.Epoch, doc.Owner, doc.TopicID
+	f.tracker, f.account = t, a
+	f.views.clear()
+	f.views.seq = 0
+	f.tell()
 }
 
 func (f *flowStatus) status() FlowStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := FlowStatus{VChannel: f.vchannel.Name(), State: f.state, Since: f.since, Epoch: f.epoch, LogEnd: f.logEnd.Load(), Read: f.read.Load()}
+	s := FlowStatus{
+		VChannel: f.vchannel.Name(), Topic: f.vchannel.Topic, Partition: f.vchannel.Partition, TopicID: f.vchannel.TopicID,
+		State: f.state, Since: f.since, Epoch: f.epoch, Owner: f.owner,
+		LogStart: f.logStart.Load(), LogEnd: f.logEnd.Load(), Read: f.read.Load(),
+	}
 	if f.err != nil {
-		s.Error = f.err.Error()
+		s.Error, s.Advice = f.err.Error(), Advice(f.err)
+	}
+	if f.lastErr != nil {
+		s.LastError, s.LastFailed = f.lastErr.Error(), f.lastFailed
 	}
 	if f.tracker != nil {
 		t := f.tracker.Status()
 		s.Seek, s.ReadFrom, s.Segments, s.LastCommit = t.Seek.Offset, t.ReadFrom.Offset, t.Segments, t.LastCommit
 		s.Buffered, s.Flushing = f.account.buffered.Load(), f.account.flushing.Load()
 		s.Lag = max(0, s.LogEnd-s.Seek)
+		f.measure(&s, t)
 	}
+	f.judge(&s, time.Now())
 	return s
 }
 
 // Status lists the vchannels of this worker by name.
 func (s *flowSet) Status() []FlowStatus {
-	s.mu.Lock()
-	flows := make([]*flowStatus, 0, len(s.flows))
-	for _, f := range s.flows {
-		flows = append(flows, f)
-	}
-	s.mu.Unlock()
+	flows := s.list()
 	out := make([]FlowStatus, len(flows))
 	for i, f := range flows {
 		out[i] = f.status()
 	}
-	slices.SortFunc(out, func(a, b FlowStatus) int { return strings.Compare(a.VChannel, b.VChannel) })
 	return out
+}
+
+// list is all of them by name.
+func (s *flowSet) list() []*flowStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	flows := make([]*flowStatus, 0, len(s.flows))
+	for _, f := range s.flows {
+		flows = append(flows, f)
+	}
+	slices.SortFunc(flows, func(a, b *flowStatus) int { return strings.Compare(a.vchannel.Name(), b.vchannel.Name()) })
+	return flows
 }
 
 // Describe implements prometheus.Collector.
@@ -146,6 +226,7 @@ func (s *flowSet) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
+	now := time.Now()
 	for _, f := range s.Status() {
 		gauge := func(name string, v float64) {
 			ch <- prometheus.MustNewConstMetric(s.descs[name], prometheus.GaugeValue, v, f.VChannel)
@@ -155,6 +236,7 @@ func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
 			stopped = 1
 		}
 		gauge("stopped", stopped)
+		gauge("stalled_seconds", f.stalledSeconds(now))
 		if f.Epoch == 0 {
 			continue
 		}
@@ -170,5 +252,6 @@ func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
 		if !f.LastCommit.IsZero() {
 			gauge("last_commit_timestamp_seconds", unixSeconds(f.LastCommit))
 		}
+		s.collectLags(ch, &f, now, gauge)
 	}
 }

@@ -21,6 +21,7 @@ func (w *Worker) watchTopics() {
 			return
 		case <-ticker.C:
 			w.compareTopics()
+			w.askEnds()
 		}
 	}
 }
@@ -37,8 +38,10 @@ func (w *Worker) compareTopics() {
 	}
 	w.mu.Unlock()
 	if len(reading) == 0 {
+		w.lookForTopics()
 		return
 	}
+	w.kafka.noTopic(nil)
 	req := kmsg.NewPtrMetadataRequest()
 	for topic := range reading {
 		t := kmsg.NewMetadataRequestTopic()
@@ -66,4 +69,28 @@ func (w *Worker) compareTopics() {
 // recreated is the end of a flow whose topic has another ID now.
 func recreated(a *assignment, now string) error {
 	return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *a.topicID.Load(), now, checkpoints.ErrTopicRecreated)
+}
+
+// lookForTopics says why the group gives this worker nothing, if that is
+// because there is no topic for it.
+func (w *Worker) lookForTopics() {
+	w.mu.Lock()
+	mine := len(w.parts)
+	w.mu.Unlock()
+	match, err := w.cfg.match()
+	if err != nil || mine > 0 || len(w.cfg.Topics) == 0 {
+		w.kafka.noTopic(nil)
+		return
+	}
+	resp, err := kmsg.NewPtrMetadataRequest().RequestWith(w.ctx, w.client) // of all topics
+	if err != nil {
+		return
+	}
+	for i := range resp.Topics {
+		if t := resp.Topics[i].Topic; t != nil && match(*t) {
+			w.kafka.noTopic(nil)
+			return
+		}
+	}
+	w.kafka.noTopic(fmt.Errorf("%w: none of the %d topics that Kafka shows matches %q", errNoTopic, len(resp.Topics), w.cfg.Topics))
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +30,9 @@ type Worker struct {
 
 	client    *kgo.Client
 	heartbeat heartbeat
+	kafka     kafkaHealth
+	started   time.Time
+	begun     atomic.Bool // Run was called
 	patience  patience
 
 	ctx  context.Context // kill, of everything
@@ -42,6 +46,8 @@ type Worker struct {
 	rounds    int                // assignments by the group so far
 	closing   bool
 
+	waiting func() sinks.Waiting // for the bucket; nil: it cannot tell
+
 	commits sync.Mutex // held while Kafka's group is told positions
 }
 
@@ -52,18 +58,25 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 	}
 	budget, pool := NewBudget(cfg.MemoryBudget), &column.Pool{}
 	metrics := NewMetrics(reg, budget)
+	metrics.limit = cfg.StallAfter
 	sink := sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0))
 	sink.Filter = cfg.Filter
-	return &Worker{
-		cfg: cfg, metrics: metrics, log: log,
+	var waiting func() sinks.Waiting
+	if store, ok := b.(interface{ Waiting() sinks.Waiting }); ok {
+		waiting = store.Waiting
+	}
+	w := &Worker{
+		cfg: cfg, metrics: metrics, log: log, waiting: waiting,
 		shared: &Shared{
 			Sink: sink,
 			Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
 			Buffer:  stages.BufferConfig{Limits: cfg.Limits, Pool: pool, StopOnBad: cfg.StopOnBad, Schemas: cfg.Schemas},
 			Options: checkpoints.DefaultOptions(), GapGoOn: cfg.GapGoOn, Metrics: metrics, Log: log,
 		},
-		patience: defaultPatience(), parts: map[partition]*assignment{}, interrupt: func() {},
-	}, nil
+		started: time.Now(), patience: defaultPatience(), parts: map[partition]*assignment{}, interrupt: func() {},
+	}
+	metrics.kafka = &w.kafka
+	return w, nil
 }
 
 // Status lists the vchannels that this worker has.
@@ -88,6 +101,7 @@ func (w *Worker) Ready() bool {
 // UntilEnd), or the worker cannot go on. It returns nil after a complete
 // drain.
 func (w *Worker) Run(ctx, stop context.Context) error {
+	w.begun.Store(true)
 	w.ctx, w.fail = context.WithCancelCause(ctx)
 	defer w.fail(nil)
 	if w.cfg.UntilEnd {
@@ -112,6 +126,7 @@ func (w *Worker) Run(ctx, stop context.Context) error {
 	loops.Go(w.poll)
 	loops.Go(w.tellGroup)
 	loops.Go(w.watchTopics)
+	loops.Go(w.watchProgress)
 	err = w.await(stop)
 	err = errors.Join(err, w.close(err == nil))
 	w.fail(errKilled)

@@ -15,6 +15,7 @@ type Waiting struct {
 	Calls  int
 	Since  time.Time // of the longest wait
 	Reason string    // the store's last answer, or why there was none
+	Code   string    // its short name: the store's own, "unreachable" or "timeout"
 }
 
 // waiter is one call that waits.
@@ -25,6 +26,7 @@ type waits struct {
 	store  string
 	calls  map[*waiter]struct{}
 	reason string
+	last   string // code of the reason
 	logged time.Time
 	code   string // of the last logged reason
 	told   bool   // a line says that calls wait, and none yet that they go on
@@ -44,7 +46,7 @@ func (w *waits) stateLocked() Waiting {
 		}
 	}
 	if s.Calls > 0 {
-		s.Reason = w.reason
+		s.Reason, s.Code = w.reason, w.last
 	}
 	return s
 }
@@ -55,7 +57,7 @@ func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
 	now := time.Now()
 	b.waits.mu.Lock()
 	defer b.waits.mu.Unlock()
-	b.waits.reason = err.Error()
+	b.waits.reason, b.waits.last = err.Error(), code(err)
 	if w == nil {
 		w = &waiter{since: now}
 		b.waits.calls[w] = struct{}{}

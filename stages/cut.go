@@ -19,7 +19,7 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 		flush.Channel = c.channel
 	}
 	if rows := s.rows(); rows > 0 {
-		c.LogID = b.cfg.Names.LogID()
+		c.LogID, c.First, c.Since = b.cfg.Names.LogID(), s.first, s.since
 		flush.Log = &checkpoints.Log{ID: c.LogID, Rows: rows, MinTS: s.minTS, MaxTS: s.maxTS}
 		s.meta.State = max(s.meta.State, checkpoints.Normal)
 		s.meta.Rows += rows

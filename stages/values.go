@@ -121,6 +121,7 @@ type Seal struct {
 // BadRecord is a record on its way to quarantine.
 type BadRecord struct {
 	Record Record // owns its bytes
+	Kind   BadKind
 	Reason string
 }
 
@@ -133,8 +134,10 @@ type Cut struct {
 	Columns []*column.Column // rows: RowID, Timestamp, then fields ascending. Deletes: key, timestamp
 	Reason  Reason           // "" without a segment
 	Bad     []BadRecord
-	Bytes   int64  // memory held by Columns and Bad
-	Counts  Counts // of the packs since the cut before
+	First   checkpoints.Position // smallest identity of the rows; zero without rows
+	Since   int64                // when the oldest of them was buffered, Unix ms; 0 without rows
+	Bytes   int64                // memory held by Columns and Bad
+	Counts  Counts               // of the packs since the cut before
 }
 
 // Reason says why a segment was cut; it is the metric's label.

@@ -1,9 +1,9 @@
-// Package web serves what operators and their systems ask a worker over HTTP.
+// Package web serves what operators and their systems ask a worker over HTTP:
+// the page, the same as JSON, metrics and health.
 package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +23,12 @@ import (
 type Worker interface {
 	Status() []flows.FlowStatus
 	Ready() bool
+	Kafka() flows.KafkaStatus
+	// Look is a whole picture of the worker. It may wait up to 1.5 s for what
+	// only a flow's own goroutine knows.
+	Look(ctx context.Context) *flows.Picture
+	// Events are those after a sequence number, oldest first.
+	Events(after uint64, limit int) flows.Events
 }
 
 // Store is what the server shows of the object store.
@@ -30,26 +36,38 @@ type Store interface {
 	Waiting() sinks.Waiting
 }
 
-// Server answers /metrics, /healthz, /readyz, /api/vchannels and Go's
-// profiles under /debug/pprof/.
+// Options are what a server serves, and where.
+type Options struct {
+	Address string
+	Worker  Worker
+	Store   Store
+	Metrics prometheus.Gatherer
+	Log     zerolog.Logger
+	Access  Access
+}
+
+// Server answers /, /api/, /metrics, /healthz, /readyz and Go's profiles
+// under /debug/pprof/.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
+	secure   bool // it speaks TLS
 	done     chan error
 }
 
 // shutdownGrace is what running requests get when the server closes.
 const shutdownGrace = 2 * time.Second
 
-// Start listens on address and serves until Close.
-func Start(address string, w Worker, store Store, metrics prometheus.Gatherer, log zerolog.Logger) (*Server, error) {
-	listener, err := net.Listen("tcp", address)
+// Start listens on the address and serves until Close.
+func Start(o Options) (*Server, error) {
+	listener, err := net.Listen("tcp", o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	listener = o.Access.listener(listener)
 	s := &Server{
-		http:     &http.Server{Handler: handler(w, store, metrics, log), ReadHeaderTimeout: 10 * time.Second},
-		listener: listener, done: make(chan error, 1),
+		http:     &http.Server{Handler: Handler(o), ReadHeaderTimeout: 10 * time.Second},
+		listener: listener, secure: o.Access.TLS != nil, done: make(chan error, 1),
 	}
 	go func() { s.done <- s.http.Serve(listener) }()
 	return s, nil
@@ -57,6 +75,14 @@ func Start(address string, w Worker, store Store, metrics prometheus.Gatherer, l
 
 // Addr is the address that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// URL is where the page is.
+func (s *Server) URL() string {
+	if s.secure {
+		return "https://" + s.Addr() + "/"
+	}
+	return "http://" + s.Addr() + "/"
+}
 
 // Close stops serving.
 func (s *Server) Close(ctx context.Context) error {
@@ -69,52 +95,18 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
-func handler(w Worker, store Store, metrics prometheus.Gatherer, log zerolog.Logger) http.Handler {
+// Handler is everything that the server answers.
+func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { health(rw, w.Status(), store.Waiting()) })
-	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
-		if !w.Ready() {
-			http.Error(rw, "waiting for the first assignment and its claims", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(rw, "ready")
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) {
+		health(rw, observed{flows: o.Worker.Status(), store: o.Store.Waiting(), kafka: o.Worker.Kafka(), now: time.Now()})
 	})
+	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) { ready(rw, o.Worker) })
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /api/vchannels", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(rw).Encode(w.Status()); err != nil {
-			log.Debug().Err(err).Msg("status not sent")
-		}
-	})
-	return mux
-}
-
-// health fails while a vchannel is stopped, and says which and why. Waiting
-// for the store or for a claim is told, but is not ill health: restarting
-// would not help.
-func health(rw http.ResponseWriter, status []flows.FlowStatus, store sinks.Waiting) {
-	code, lines := http.StatusOK, []string{}
-	if store.Calls > 0 {
-		lines = append(lines, fmt.Sprintf("%d calls wait for the store %s since %s: %s",
-			store.Calls, store.Store, store.Since.Format(time.RFC3339), store.Reason))
-	}
-	for _, f := range status {
-		switch f.State {
-		case "stopped":
-			code = http.StatusServiceUnavailable
-			lines = append(lines, fmt.Sprintf("%s stopped since %s: %s", f.VChannel, f.Since.Format(time.RFC3339), f.Error))
-		case "waiting":
-			lines = append(lines, fmt.Sprintf("%s waits since %s: %s", f.VChannel, f.Since.Format(time.RFC3339), f.Error))
-		}
-	}
-	rw.WriteHeader(code)
-	if len(lines) == 0 {
-		lines = append(lines, "ok")
-	}
-	for _, l := range lines {
-		fmt.Fprintln(rw, l)
-	}
+	serveAPI(mux, o)
+	servePage(mux)
+	return o.Access.guard(mux)
 }

@@ -1,0 +1,132 @@
+package flows
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"flowgraph/checkpoints"
+	"flowgraph/stages"
+)
+
+// counsel is what an operator can do about an error.
+type counsel struct {
+	err    error
+	advice string
+}
+
+// Advice says what an operator can do about an error of a flow or of the
+// Kafka client, as a sentence or two; "" if nothing is known that helps.
+func Advice(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, list := range [][]counsel{flowCounsel(), kafkaCounsel()} {
+		for _, c := range list {
+			if errors.Is(err, c.err) {
+				return c.advice
+			}
+		}
+	}
+	return connectionAdvice(err)
+}
+
+// flowCounsel is for what stops a vchannel, the more special errors first.
+func flowCounsel() []counsel {
+	return []counsel{
+		{stages.ErrBadRecord, "The vchannel stops at a record that cannot be read, because of --on-bad-record stop. Start the worker with --on-bad-record quarantine: it keeps the record under quarantine/ in the bucket and goes on. Nothing behind it is lost while the log still has it."},
+		{stages.ErrUnknownCollection, "The collection's creation is no longer in the log. Give its schema with --schema-file and start the worker again."},
+		{stages.ErrEncrypted, "Only its Milvus can read an encrypted record. Turn encryption of the log off, or leave this topic out of --topics."},
+		{ErrDataLoss, "The log was shortened, by its retention or by hand, before it was read. Start the worker with --on-gap continue to go on behind the gap, and raise the topic's retention.ms. If the log ends before the position, the topic was made anew: see flowgraph accept-log."},
+		{checkpoints.ErrTopicRecreated, "The topic was deleted and made anew. flowgraph accept-log --vchannel V --yes goes on at the beginning of the new log; what is stored stays."},
+		{checkpoints.ErrDocumentLost, "Somebody removed the checkpoint document from the bucket. Bring it back from a version or a copy of the bucket; without it everything would be stored twice."},
+		{checkpoints.ErrNewerVersion, "A newer release has written this. Start that release, or a later one."},
+		{checkpoints.ErrInvalid, "The stored document is damaged. Bring back an earlier version of the object that the error names, then run flowgraph verify."},
+		{checkpoints.ErrEpoch, "The document's epoch is out of range. Bring back an earlier version of the document."},
+		{checkpoints.ErrBackwards, "This is a fault of the program, found before it was stored. Restart the worker, and report the error with the log."},
+		{checkpoints.ErrChange, "This is a fault of the program, found before it was stored. Restart the worker, and report the error with the log."},
+		{checkpoints.ErrFenced, "Another worker has claimed this vchannel. In a group it comes back by itself if the partition is still ours; if it goes on, look for a worker of another group or with an explicit list that reads the same topics into the same bucket."},
+		{checkpoints.ErrRefused, "The store answers and refuses. Check that the bucket exists and that the access key may get, put, list and delete under the root path."},
+		{errNoTopic, "Check --topics. Kafka does not show a topic to a user who may not DESCRIBE it: allow DESCRIBE and READ. New topics are found within 10 seconds."},
+	}
+}
+
+// kafkaCounsel is for what brokers answer.
+func kafkaCounsel() []counsel {
+	return []counsel{
+		{kerr.TopicAuthorizationFailed, "The Kafka user may not read this topic. Allow DESCRIBE and READ on it (kafka-acls --add --operation Read --topic T); the worker goes on by itself."},
+		{kerr.GroupAuthorizationFailed, "The Kafka user may not use this consumer group. Allow READ on it (kafka-acls --add --operation Read --group G), or choose another --group."},
+		{kerr.ClusterAuthorizationFailed, "The Kafka user lacks a right on the cluster. Ask for DESCRIBE on the cluster."},
+		{kerr.SaslAuthenticationFailed, "The broker refuses user name or password. Check them, and the SASL mechanism, in the configuration."},
+		{kerr.UnsupportedSaslMechanism, "The broker does not offer this SASL mechanism. Choose one that its listener has."},
+		{kerr.IllegalSaslState, "The broker expects another way to log in. Check whether its listener wants SASL."},
+		{kerr.UnknownTopicOrPartition, "The topic or partition does not exist, or the Kafka user may not see it. Check --topics and the rights to it."},
+		{kerr.UnknownTopicID, "The topic was deleted, or made anew. If it stays so, see flowgraph accept-log."},
+		{kerr.OffsetOutOfRange, "The log no longer holds this position. The next try compares it with the log's bounds and says what is lost."},
+		{kerr.FencedInstanceID, "Another worker has the same --instance-id. Give each its own."},
+	}
+}
+
+// connectionAdvice is for connections that do not come about.
+func connectionAdvice(err error) string {
+	var dns *net.DNSError
+	var host x509.HostnameError
+	var unknown x509.UnknownAuthorityError
+	var verification *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var network net.Error
+	switch text := err.Error(); {
+	case errors.As(err, &dns):
+		return "The name cannot be resolved here. Check --brokers; and if the first broker is reached, its advertised.listeners, which must be names that this machine knows."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "Nothing listens at this address. Check --brokers and whether the broker runs; and its advertised.listeners, to which the client is sent on."
+	case errors.As(err, &unknown), errors.As(err, &host), errors.As(err, &verification):
+		return "The broker's certificate is not trusted, or not for this name. Check the CA file and the name in --brokers."
+	case errors.As(err, &record):
+		return "The broker does not speak TLS at this port. Check the port, or turn TLS off."
+	case strings.Contains(text, "SASL"), strings.Contains(text, "sasl"):
+		return "Logging in failed. Check the user name, the password and the SASL mechanism."
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return "The broker closes the connection at once. Usually one side expects TLS or SASL and the other does not, or the port is another service's."
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "No answer in time. Check the address, and firewalls and security groups between here and there."
+	}
+	return ""
+}
+
+// StoreAdvice says what an operator can do about the code with which calls
+// wait for the object store; "" without a code.
+func StoreAdvice(code string) string {
+	switch code {
+	case "":
+		return ""
+	case "unreachable":
+		return "Nothing answers. Check --s3-endpoint, whether the store runs, and the network between. Reading pauses meanwhile; nothing is lost while the log keeps its records."
+	case "timeout":
+		return "The store does not answer in time. Look at its load and at the network between."
+	case "NoSuchBucket":
+		return "The bucket does not exist. Create it, or correct --s3-bucket and --s3-endpoint; the worker goes on by itself."
+	case "AccessDenied", "AllAccessDisabled", "MethodNotAllowed":
+		return "The access key may not do this. Allow it GetObject, PutObject, DeleteObject and ListBucket on the bucket and root path; is the bucket read-only or under a policy?"
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidTokenId", "XAdminUserNotFound", "AuthorizationHeaderMalformed":
+		return "The store does not know the access key, or the secret is wrong. Check --s3-access-key, --s3-secret-key and --s3-region; keys given as files are read again."
+	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken":
+		return "The temporary keys have expired. Renew them; keys given as files, or by the instance's role, are read again."
+	case "RequestTimeTooSkewed":
+		return "The clocks of this machine and of the store differ. Set them right (NTP)."
+	case "XMinioStorageFull", "XMinioDiskFull", "InsufficientStorage", "QuotaExceeded", "XMinioAdminBucketQuotaExceeded":
+		return "The store is full. Free space or raise the quota; the worker goes on by itself. flowgraph gc shows what killed workers left over. Reading pauses meanwhile."
+	case "SlowDown", "SlowDownRead", "SlowDownWrite", "Throttling", "ThrottlingException", "TooManyRequests", "RequestLimitExceeded":
+		return "The store asks for fewer requests. It passes by itself; with many small flushes raise --flush-age."
+	case "XMinioReadQuorum", "XMinioWriteQuorum", "XMinioServerNotInitialized", "InternalError", "ServiceUnavailable":
+		return "The store is in trouble of its own. Look at its health; the worker goes on by itself."
+	}
+	return "The store answers with the code " + code + ". Look it up in the store's manual; the worker tries again by itself."
+}

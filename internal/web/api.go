@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"flowgraph/flows"
+	"flowgraph/sinks"
+)
+
+// glance is how long one picture serves all who ask: what looking costs does
+// not grow with those who look.
+const glance = 400 * time.Millisecond
+
+// api answers questions under /api/ with JSON.
+type api struct {
+	Options
+	mu   sync.Mutex // held while a picture is taken, so that others wait for it instead of taking their own
+	last *flows.Picture
+}
+
+func serveAPI(mux *http.ServeMux, o Options) {
+	a := &api{Options: o}
+	mux.HandleFunc("GET /api/worker", a.worker)
+	mux.HandleFunc("GET /api/vchannels", a.vchannels)
+	mux.HandleFunc("GET /api/vchannels/{name}", a.vchannel)
+	mux.HandleFunc("GET /api/segments", a.segments)
+	mux.HandleFunc("GET /api/events", a.events)
+}
+
+// look returns a picture that is not older than a glance.
+func (a *api) look(ctx context.Context) *flows.Picture {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil || time.Since(a.last.At) > glance {
+		a.last = a.Worker.Look(ctx)
+	}
+	return a.last
+}
+
+// StoreStatus is how the worker stands with the object store.
+type StoreStatus struct {
+	Name    string     `json:"name"` // endpoint and bucket
+	Waiting int        `json:"waiting_calls"`
+	Since   *time.Time `json:"waiting_since,omitempty"` // of the longest wait
+	Error   string     `json:"error,omitempty"`         // the store's last answer, or why there was none
+	Code    string     `json:"code,omitempty"`
+	Advice  string     `json:"advice,omitempty"`
+}
+
+func storeStatus(w sinks.Waiting) StoreStatus {
+	s := StoreStatus{Name: w.Store, Waiting: w.Calls}
+	if w.Calls > 0 {
+		s.Since, s.Error, s.Code, s.Advice = &w.Since, w.Reason, w.Code, flows.StoreAdvice(w.Code)
+	}
+	return s
+}
+
+// Totals sum up the vchannels.
+type Totals struct {
+	VChannels map[string]int `json:"vchannels"` // by state
+	Segments  int            `json:"segments"`
+	Lag       int64          `json:"lag"` // records between seek positions and the logs' ends
+	Rows      int64          `json:"rows"`
+	Bytes     int64          `json:"bytes"`
+	Buffered  int64          `json:"buffered_bytes"`
+	Flushing  int64          `json:"flushing_bytes"`
+}
+
+// worker answers with the worker's own state, the store's, and sums.
+func (a *api) worker(rw http.ResponseWriter, r *http.Request) {
+	p := a.look(r.Context())
+	t := Totals{VChannels: map[string]int{}, Segments: len(p.Segments)}
+	for i := range p.VChannels {
+		f := &p.VChannels[i]
+		t.VChannels[f.State]++
+		t.Lag, t.Buffered, t.Flushing = t.Lag+f.Lag, t.Buffered+f.Buffered, t.Flushing+f.Flushing
+	}
+	for i := range p.Segments {
+		t.Rows, t.Bytes = t.Rows+p.Segments[i].Rows, t.Bytes+p.Segments[i].Bytes
+	}
+	a.send(rw, struct {
+		At     time.Time          `json:"at"`
+		Worker flows.WorkerStatus `json:"worker"`
+		Store  StoreStatus        `json:"store"`
+		Totals Totals             `json:"totals"`
+	}{p.At, p.Worker, storeStatus(a.Store.Waiting()), t})
+}
+
+// vchannels answers with all vchannels of this worker, by name.
+func (a *api) vchannels(rw http.ResponseWriter, r *http.Request) {
+	a.send(rw, a.look(r.Context()).VChannels)
+}
+
+// vchannel answers with one vchannel and its segments.
+func (a *api) vchannel(rw http.ResponseWriter, r *http.Request) {
+	limit, err := number(r.URL.Query(), "limit", most)
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p, name := a.look(r.Context()), r.PathValue("name")
+	for i := range p.VChannels {
+		if p.VChannels[i].VChannel == name {
+			q := query{vchannel: name, by: positionOrder(), limit: min(limit, most)}
+			segments, total := q.of(p.Segments)
+			a.send(rw, struct {
+				At       time.Time              `json:"at"`
+				VChannel *flows.FlowStatus      `json:"vchannel"`
+				Segments []*flows.SegmentStatus `json:"segments"`
+				Total    int                    `json:"total"`
+			}{p.At, &p.VChannels[i], segments, total})
+			return
+		}
+	}
+	http.Error(rw, fmt.Sprintf("this worker has no vchannel %q", name), http.StatusNotFound)
+}
+
+// segments answers with those that match, sorted, from an offset on.
+func (a *api) segments(rw http.ResponseWriter, r *http.Request) {
+	q, err := parseQuery(r.URL.Query())
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p := a.look(r.Context())
+	segments, matched := q.of(p.Segments)
+	a.send(rw, struct {
+		At       time.Time              `json:"at"`
+		Segments []*flows.SegmentStatus `json:"segments"`
+		Offset   int                    `json:"offset"`
+		Matched  int                    `json:"matched"`
+		Total    int                    `json:"total"`
+	}{p.At, segments, q.offset, matched, len(p.Segments)})
+}
+
+// events answers with what happened after a sequence number.
+func (a *api) events(rw http.ResponseWriter, r *http.Request) {
+	v := r.URL.Query()
+	limit, err := number(v, "limit", 200)
+	if err == nil {
+		var after int
+		if after, err = number(v, "after", 0); err == nil {
+			a.send(rw, a.Worker.Events(uint64(after), limit))
+			return
+		}
+	}
+	http.Error(rw, err.Error(), http.StatusBadRequest)
+}
+
+func (a *api) send(rw http.ResponseWriter, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Cache-Control", "no-store")
+	if err := json.NewEncoder(rw).Encode(v); err != nil {
+		a.Log.Debug().Err(err).Msg("answer not sent")
+	}
+}
+
+// number is a query's number that is not negative.
+func number(v url.Values, name string, otherwise int) (int, error) {
+	text := v.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s=%q is not a number of 0 or more", name, text)
+	}
+	return n, nil
+}
