@@ -128,6 +128,7 @@ func (t *Tracker) send(ctx context.Context, d *Document) (*Document, int64, erro
 // finish notes the outcome of a commit.
 func (t *Tracker) finish(ctx context.Context, d *Document, size int64, n need, err error) error {
 	t.mu.Lock()
+	began := t.flight
 	t.flight = time.Time{}
 	if err != nil {
 		t.need = max(t.need, n) // unknown or not stored: Flush tries again
@@ -135,7 +136,7 @@ func (t *Tracker) finish(ctx context.Context, d *Document, size int64, n need, e
 		return t.giveUp(ctx, err)
 	}
 	t.stored, t.lastAt = d, time.Now()
-	t.last = Commit{Seek: d.Seek, ReadFrom: d.ReadFrom, Sequence: t.store.sequence, Bytes: size}
+	t.last = Commit{Seek: d.Seek, ReadFrom: d.ReadFrom, Sequence: t.store.sequence, Bytes: size, Took: t.lastAt.Sub(began)}
 	done := t.last
 	t.mu.Unlock()
 	t.pace.Spend(size)

@@ -25,6 +25,7 @@ type Commit struct {
 	Seek, ReadFrom Position
 	Sequence       int64
 	Bytes          int64 // of the document
+	Took           time.Duration
 }
 
 // DefaultOptions returns what a worker uses.

@@ -28,6 +28,7 @@ type Account struct {
 	budget                      *Budget
 	fetched, buffered, flushing atomic.Int64
 	open                        atomic.Int64 // of transactions that only reading on can end
+	unstored                    unstored
 }
 
 func (a *Account) add(part *atomic.Int64, bytes int64) {

@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,17 +17,23 @@ type Metrics struct {
 	records, rows, deletes                    prometheus.Counter
 	filtered, repeated, rerouted, afterDrop   prometheus.Counter
 	belowTick, orphans, expired               prometheus.Counter
-	ignored, quarantined                      prometheus.Counter
+	ignored                                   prometheus.Counter
+	fetchedRecords, fetchedBytes              prometheus.Counter
+	quarantined                               *prometheus.CounterVec
 	flushes                                   *prometheus.CounterVec
-	flushSeconds                              prometheus.Histogram
+	flushSeconds, commitSeconds               prometheus.Histogram
 	objects, bytes                            prometheus.Counter
 	commits, documentBytes                    prometheus.Counter
 	lostOffsets, fenced, restarts, rebalances prometheus.Counter
+
+	kafka   *kafkaHealth
+	reading stopwatch    // on while the worker reads nothing, for want of memory
+	movedAt atomic.Int64 // when anything last moved in any flow, Unix ns
 }
 
 // NewMetrics registers the worker's metrics.
 func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
-	m := &Metrics{flowSet: newFlowSet()}
+	m := &Metrics{flowSet: newFlowSet(), kafka: &kafkaHealth{}}
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "flowgraph_" + name, Help: help})
 		reg.MustRegister(c)
@@ -43,7 +50,8 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	m.orphans = counter("orphan_messages_total", "Messages and commits of transactions whose beginning was not read, left out.")
 	m.expired = counter("expired_transactions_total", "Transactions that a time tick has outlived, left out as Milvus does.")
 	m.ignored = counter("ignored_messages_total", "Messages of known types without effect here.")
-	m.quarantined = counter("quarantined_records_total", "Bad records stored under quarantine/.")
+	m.fetchedRecords = counter("fetched_records_total", "Records taken from Kafka, those of flows that died before they stored them included.")
+	m.fetchedBytes = counter("fetched_bytes_total", "Bytes of their keys, values and headers.")
 	m.objects = counter("objects_total", "Binlog files stored.")
 	m.bytes = counter("object_bytes_total", "Bytes of binlog files stored.")
 	m.commits = counter("commits_total", "Checkpoint documents stored.")
@@ -62,6 +70,18 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 		Name: "flowgraph_flush_duration_seconds", Help: "From the start of a flush's encoding until all its files are stored.",
 		Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
 	})
+	m.commitSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "flowgraph_commit_duration_seconds", Help: "From the start of a commit until its document is stored.",
+		Buckets: prometheus.ExponentialBuckets(0.005, 2, 14),
+	})
+	m.quarantined = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "flowgraph_quarantined_records_total", Help: "Bad records stored under quarantine/, by what is wrong with them.",
+	}, []string{"reason"})
+	for _, k := range stages.BadKinds {
+		m.quarantined.WithLabelValues(string(k))
+	}
+	reg.MustRegister(m.commitSeconds, m.quarantined)
+	m.registerStates(reg)
 	reg.MustRegister(m.flushes, m.flushSeconds, m.flowSet)
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "flowgraph_memory_budget_bytes", Help: "The worker's memory budget.",
@@ -77,6 +97,7 @@ func (m *Metrics) cut(r sinks.Report) {
 	if !r.Stored {
 		return // it will be read, and counted, again
 	}
+	m.movedAt.Store(time.Now().UnixNano())
 	n := r.Cut.Counts
 	m.records.Add(float64(n.Records))
 	m.rows.Add(float64(n.Rows))
@@ -89,7 +110,9 @@ func (m *Metrics) cut(r sinks.Report) {
 	m.orphans.Add(float64(n.Orphans))
 	m.expired.Add(float64(n.Expired))
 	m.ignored.Add(float64(n.Ignored))
-	m.quarantined.Add(float64(len(r.Cut.Bad)))
+	for i := range r.Cut.Bad {
+		m.quarantined.WithLabelValues(string(r.Cut.Bad[i].Kind)).Inc()
+	}
 	if r.Cut.Reason != "" {
 		m.flushes.WithLabelValues(string(r.Cut.Reason)).Inc()
 	}

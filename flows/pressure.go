@@ -3,6 +3,7 @@ package flows
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Where memory pressure begins: flushing starts at three quarters of the
@@ -13,10 +14,18 @@ const (
 	mailboxMin   = 16 << 20
 )
 
-// admits decides before each poll whether more may be read. Over the budget
-// the worker first has segments flushed, then reads no more; a flow that
-// lags behind the others is paused alone, so that the poll goes on for them.
+// admits decides before each poll whether more may be read, and keeps the
+// time of the pauses.
 func (w *Worker) admits() bool {
+	reads := w.decide()
+	w.metrics.reading.set(!reads, time.Now())
+	return reads
+}
+
+// decide says whether more may be read. Over the budget the worker first has
+// segments flushed, then reads no more; a flow that lags behind the others is
+// paused alone, so that the poll goes on for them.
+func (w *Worker) decide() bool {
 	w.mu.Lock()
 	flows := make([]*assignment, 0, len(w.parts))
 	for _, a := range w.parts {
@@ -52,9 +61,11 @@ func (w *Worker) admits() bool {
 		switch n := a.fetched(); {
 		case n > high && !a.paused:
 			a.paused = true
+			a.status.paused.set(true, time.Now())
 			w.client.PauseFetchPartitions(part)
 		case n < high/2 && a.paused:
 			a.paused = false
+			a.status.paused.set(false, time.Now())
 			w.client.ResumeFetchPartitions(part)
 		}
 	}
