@@ -2,6 +2,7 @@ package sinks_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -52,5 +53,32 @@ func TestACopyHasTheSameBytesWithinAStoreAndBetweenTwo(t *testing.T) {
 		if _, err := to.CopyFrom(t.Context(), from, "a/absent", "b/none"); !errors.Is(err, checkpoints.ErrNotExist) {
 			t.Errorf("%s: of an absent object: %v", c.name, err)
 		}
+	}
+}
+
+// A store that copies other bytes of the same size is found out, by checksum
+// or, where none is kept, by the bytes.
+func TestACopyOfOtherBytesDoesNotCount(t *testing.T) {
+	for _, kind := range []sinks.Checksum{sinks.CRC32C, sinks.None} {
+		t.Run(string(kind), func(t *testing.T) {
+			g := newGateway(t)
+			cfg := g.config()
+			cfg.Checksum, cfg.ReadRefusals = kind, 2
+			from := newBucket(t, cfg)
+			if _, err := from.Put(t.Context(), "a", object("the source"), checkpoints.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+			result := `<CopyObjectResult><ETag>"0"</ETag><LastModified>2024-01-01T00:00:00.000Z</LastModified></CopyObjectResult>`
+			copies := g.first(1000, isCopy, func(w http.ResponseWriter, _ *http.Request) {
+				g.store("files/b", []byte("the Source"))
+				io.WriteString(w, result)
+			})
+			if n, err := newBucket(t, cfg).CopyFrom(t.Context(), from, "a", "b"); !errors.Is(err, checkpoints.ErrRefused) || !strings.Contains(err.Error(), "the copy is not what a is") {
+				t.Errorf("checksum %s: %d, %v", kind, n, err)
+			}
+			if copies.Load() != 3 {
+				t.Errorf("checksum %s: %d copies were asked for", kind, copies.Load())
+			}
+		})
 	}
 }
