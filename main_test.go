@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,4 +86,36 @@ func TestTheSecondSignalDoesNotWaitForTheDrain(t *testing.T) {
 	signals <- syscall.SIGTERM
 	<-kill.Done()
 	<-ended
+}
+
+// A stack dump holds addresses, not what lies there; but it is sent to others.
+func TestAStackDumpShowsASecret(t *testing.T) {
+	program := build(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	cmd := exec.Command(program, "run", "--brokers", "127.0.0.1:1", "--topics", "t", "--s3-endpoint", "http://"+silent.Addr().String(),
+		"--listen", "", "--memory-budget", "64MiB", "--s3-access-key", "MARKER-access", "--log-level", "debug")
+	cmd.Env = append(os.Environ(), "FLOWGRAPH_S3_SECRET_KEY=MARKER-secret", "FLOWGRAPH_S3_SESSION_TOKEN=MARKER-token", "GOTRACEBACK=all")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := silent.Accept() // it holds the keys now, and waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "goroutine ") {
+		t.Errorf("there is no dump: %v\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "MARKER") {
+		t.Errorf("a secret is in\n%s", out.String())
+	}
 }

@@ -43,7 +43,7 @@ func (b *Bucket) exchange(ctx context.Context, t *task, op string, size int64, d
 			t.slow++
 			err = fmt.Errorf("%w (%s)", errSlow, d.limit)
 		}
-		err = translate(err)
+		err = b.translate(err)
 	}
 	if b.hooks.Request != nil {
 		b.hooks.Request(op, n, took, outcome(err))
@@ -52,12 +52,12 @@ func (b *Bucket) exchange(ctx context.Context, t *task, op string, size int64, d
 }
 
 // translate turns the library's error into answer, or ErrNotExist.
-func translate(err error) error {
+func (b *Bucket) translate(err error) error {
 	var r minio.ErrorResponse
 	if !errors.As(err, &r) {
 		return err
 	}
-	a := &answer{code: r.Code, message: r.Message, status: r.StatusCode}
+	a := &answer{code: b.without(r.Code), message: b.without(r.Message), status: r.StatusCode}
 	if r.Code == minio.NoSuchKey || r.Code == "NoSuchVersion" {
 		return fmt.Errorf("%w: %w", checkpoints.ErrNotExist, a)
 	}

@@ -163,6 +163,10 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 		"both ways": func() result {
 			return flowgraph(t, []string{"FLOWGRAPH_S3_SECRET_KEY=" + marker, "FLOWGRAPH_S3_SECRET_KEY_FILE=" + secret}, valid()...)
 		},
+		"password in the token URL": func() result {
+			return flowgraph(t, nil, valid("--kafka-sasl", "oauthbearer", "--kafka-oauth-client-id", "i", "--kafka-oauth-client-secret", marker,
+				"--kafka-oauth-token-url", "https://u:"+marker+"@idp/token", "--print-config")...)
+		},
 		"broker with a password": func() result { return flowgraph(t, nil, valid("--brokers", "u:"+marker+"@k:9092")...) },
 	} {
 		r := run()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -59,6 +60,9 @@ func (f LoginFlags) validateTLS() error {
 }
 
 func (f LoginFlags) validateSASL() error {
+	if u, err := url.Parse(f.KafkaOAuthTokenURL); err != nil || u.User != nil {
+		return errors.New("--kafka-oauth-token-url must be a URL without a user or password in it: the secret belongs into --kafka-oauth-client-secret")
+	}
 	oauth := []given{
 		{"--kafka-oauth-token-url", f.KafkaOAuthTokenURL != ""}, {"--kafka-oauth-client-id", f.KafkaOAuthClientID != ""},
 		{"--kafka-oauth-client-secret", f.KafkaOAuthClientSecret.IsSet()}, {"--kafka-oauth-scope", f.KafkaOAuthScope != ""},

@@ -34,6 +34,7 @@ var ErrToken = errors.New("no token from the authorization server")
 const (
 	tokenTimeout = 10 * time.Second
 	maxTokenSize = 1 << 20
+	maxWords     = 1000 // of what a server says of an error
 	// A token is replaced when a fifth of its life is left, or this if that is less.
 	tokenMargin = time.Minute
 	// What a server says nothing about is used at most so long.
@@ -130,7 +131,9 @@ func (t *tokens) read(resp *http.Response, body []byte) (string, time.Duration, 
 	notJSON := json.Unmarshal(body, &reply)
 	switch {
 	case reply.Error != "":
-		return "", 0, fmt.Errorf("%w: %s answers %s: %s %s", ErrToken, t.cfg.TokenURL, resp.Status, reply.Error, reply.Description)
+		// Some servers say back what they were sent.
+		words := strings.ReplaceAll(reply.Error+" "+reply.Description, t.cfg.ClientSecret(), "(hidden)")
+		return "", 0, fmt.Errorf("%w: %s answers %s: %s", ErrToken, t.cfg.TokenURL, resp.Status, words[:min(len(words), maxWords)])
 	case resp.StatusCode != http.StatusOK:
 		return "", 0, fmt.Errorf("%w: %s answers %s", ErrToken, t.cfg.TokenURL, resp.Status)
 	case notJSON != nil || reply.AccessToken == "":
