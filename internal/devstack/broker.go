@@ -17,10 +17,16 @@ type BrokerConfig struct {
 	Dir    string // where its log is kept; empty: in memory only
 	Listen string // host:port; port 0 or an empty string chooses a free one
 
+	// Advertise is the host:port at which clients are told to find the broker,
+	// for a proxy before it; empty: where it listens.
+	Advertise string
+
 	Partitions        int           // of topics that a client creates by writing to them; 0: 1
 	MinSessionTimeout time.Duration // the shortest session of a group; 0: 100 ms
 	ConsumerSession   time.Duration // session of a group of the consumer protocol (KIP-848); 0: 45 s, as in Kafka
 	SyncWrites        bool          // every write reaches the disk before it is answered
+
+	Security Security // what it asks of its clients
 }
 
 // Broker is an embedded Kafka broker.
@@ -41,7 +47,7 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 	}
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
-		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, listenAddr(cfg.Listen)) }),
+		kfake.ListenFn(cfg.listen),
 		kfake.AllowAutoTopicCreation(),
 		kfake.DefaultNumPartitions(max(cfg.Partitions, 1)),
 		kfake.GroupMinSessionTimeout(cfg.MinSessionTimeout),
@@ -51,7 +57,7 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		configs["group.consumer.session.timeout.ms"] = strconv.FormatInt(cfg.ConsumerSession.Milliseconds(), 10)
 		configs["group.consumer.heartbeat.interval.ms"] = strconv.FormatInt(cfg.ConsumerSession.Milliseconds()/10, 10)
 	}
-	opts = append(opts, kfake.BrokerConfigs(configs))
+	opts = append(append(opts, kfake.BrokerConfigs(configs)), cfg.Security.options()...)
 	if cfg.Dir != "" {
 		// Absolute, because the embedded bucket moves the working directory.
 		dir, err := filepath.Abs(cfg.Dir)
@@ -73,7 +79,33 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 	return &Broker{cluster: c, addr: c.ListenAddrs()[0]}, nil
 }
 
-// Addr is the broker's host:port.
+// listen opens the broker's address. What the listener says of itself is what
+// the broker tells its clients.
+func (cfg BrokerConfig) listen(network, _ string) (net.Listener, error) {
+	var told net.Addr
+	if cfg.Advertise != "" {
+		a, err := net.ResolveTCPAddr(network, cfg.Advertise)
+		if err != nil {
+			return nil, fmt.Errorf("advertised address: %w", err)
+		}
+		told = a
+	}
+	l, err := net.Listen(network, listenAddr(cfg.Listen))
+	if err != nil || told == nil {
+		return l, err
+	}
+	return advertised{l, told}, nil
+}
+
+// advertised is a listener that names another address than its own.
+type advertised struct {
+	net.Listener
+	told net.Addr
+}
+
+func (a advertised) Addr() net.Addr { return a.told }
+
+// Addr is the broker's host:port, as it tells its clients.
 func (b *Broker) Addr() string { return b.addr }
 
 // Client is how a client of this broker is made.

@@ -6,4 +6,5 @@
 //	go test ./internal/proctest                      embedded broker and bucket
 //	go test ./internal/proctest -stack real          Apache Kafka and MinIO
 //	go test ./internal/proctest -kills 200 -seed 7   the long form, repeatable
+//	go test ./internal/proctest -run Network -spells 200   a bad network for long
 package proctest

@@ -23,18 +23,21 @@ type real struct {
 	t                 *testing.T
 	dir, scripts      string
 	brokers, stores   string
-	controller        string
+	controller, told  string
 	kafka, minioChild *child
 }
 
 // absent is the exit code of a script that misses something of this machine.
 const absent = 3
 
-func newReal(t *testing.T) *real {
+func newReal(t *testing.T, advertise string) *real {
 	scripts := filepath.Join(options.root, "testdata/real")
 	r := &real{
 		t: t, dir: t.TempDir(), scripts: scripts,
 		brokers: freeAddress(t), controller: freeAddress(t), stores: freeAddress(t),
+	}
+	if r.told = advertise; advertise == "" {
+		r.told = r.brokers
 	}
 	for _, script := range []string{"kafka", "minio"} {
 		out, err := exec.Command(filepath.Join(scripts, script), "prepare").CombinedOutput()
@@ -60,8 +63,8 @@ func (r *real) killBroker()    { r.kafka.kill() }
 func (r *real) killStore()     { r.minioChild.kill() }
 
 func (r *real) startBroker() {
-	r.kafka = spawn(r.t, r.dir, "kafka-broker", filepath.Join(r.scripts, "kafka"), "run", filepath.Join(r.dir, "kafka"), port(r.brokers), port(r.controller))
-	client, err := kgo.NewClient(kgo.SeedBrokers(r.brokers))
+	r.kafka = spawn(r.t, r.dir, "kafka-broker", filepath.Join(r.scripts, "kafka"), "run", filepath.Join(r.dir, "kafka"), port(r.brokers), port(r.controller), port(r.told))
+	client, err := kgo.NewClient(past(r.brokers, r.told)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func newMilvus(t *testing.T) *realMilvus {
 	if err != nil {
 		t.Fatalf("milvus prepare: %v\n%s", err, out)
 	}
-	m.real = newReal(t)
+	m.real = newReal(t, "")
 	c := spawn(t, m.dir, "milvus-server", m.script, "run", filepath.Join(m.dir, "milvus"), m.port, m.brokers, m.stores)
 	t.Cleanup(func() { // it ends its own child when it is asked to
 		c.signal(syscall.SIGTERM)

@@ -27,10 +27,10 @@ func (w *world) filled(records int64) {
 	w.t.Helper()
 	cfg := w.generated(map[string]int32{"traffic": 2})
 	cfg.Mix.DropPartition, cfg.Mix.DropCollection = 0, 0 // they flush
-	if err := traffic.Send(w.t.Context(), w.t.Context(), traffic.New(cfg), traffic.Sending{Brokers: []string{w.broker()}, Records: records}); err != nil {
+	if err := traffic.Send(w.t.Context(), w.t.Context(), traffic.New(cfg), traffic.Sending{Client: w.client(), Records: records}); err != nil {
 		w.t.Fatal(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker()), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(append(w.client(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

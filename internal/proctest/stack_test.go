@@ -21,14 +21,15 @@ type stack interface {
 	startStore()
 }
 
-// newStack starts what the option names; it ends with the test.
-func newStack(t *testing.T) stack {
+// newStack starts what the option names; it ends with the test. The broker
+// sends its clients to the advertised address, if that is not empty.
+func newStack(t *testing.T, advertise string) stack {
 	t.Helper()
 	switch options.stack {
 	case "embedded":
-		return newEmbedded(t)
+		return newEmbedded(t, advertise)
 	case "real":
-		return newReal(t)
+		return newReal(t, advertise)
 	}
 	t.Fatalf("-stack %s: it is embedded or real", options.stack)
 	return nil
@@ -42,10 +43,11 @@ type embedded struct {
 	s3      *devstack.Store
 	brokers string
 	stores  string
+	told    string // by the broker of itself; "": its address
 }
 
-func newEmbedded(t *testing.T) *embedded {
-	e := &embedded{t: t, dir: t.TempDir(), brokers: freeAddress(t), stores: freeAddress(t)}
+func newEmbedded(t *testing.T, advertise string) *embedded {
+	e := &embedded{t: t, told: advertise, dir: t.TempDir(), brokers: freeAddress(t), stores: freeAddress(t)}
 	t.Cleanup(func() {
 		e.killBroker()
 		e.killStore()
@@ -59,7 +61,7 @@ func (e *embedded) broker() string { return e.brokers }
 func (e *embedded) store() string  { return e.stores }
 
 func (e *embedded) startBroker() {
-	b, err := devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(e.dir, "kafka"), Listen: e.brokers})
+	b, err := devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(e.dir, "kafka"), Listen: e.brokers, Advertise: e.told})
 	if err != nil {
 		e.t.Fatal(err)
 	}

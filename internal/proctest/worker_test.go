@@ -33,7 +33,7 @@ func quick() []string {
 func (w *world) worker(name string, args ...string) *worker {
 	w.t.Helper()
 	all := append([]string{
-		"run", "--brokers=" + w.broker(), "--s3-endpoint=" + w.store(), "--s3-bucket=" + bucketName, "--listen=127.0.0.1:0",
+		"run", "--brokers=" + w.toBroker, "--s3-endpoint=" + w.toStore, "--s3-bucket=" + bucketName, "--listen=127.0.0.1:0",
 		"--s3-access-key=" + access, "--s3-secret-key=" + access,
 	}, args...)
 	p := &worker{child: spawn(w.t, w.dir, fmt.Sprintf("%s-%d", name, w.number()), binary(), all...)}

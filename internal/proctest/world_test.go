@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,13 +42,23 @@ type world struct {
 	docs   map[string]*checkpoints.Document // as last seen, by vchannel
 	began  []*worker                        // all of them, in order
 	files  int
+
+	// Where workers are told to find broker and store.
+	toBroker, toStore string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	t.Logf("repeat with: go test ./internal/proctest -run '^%s$' -stack %s -kills %d -seed %d", t.Name(), options.stack, options.kills, options.seed)
+	s := newStack(t, "")
+	return worldOn(t, s, s.broker(), s.store())
+}
+
+// worldOn is a world whose workers find the stack at other addresses.
+func worldOn(t *testing.T, s stack, toBroker, toStore string) *world {
+	t.Helper()
+	t.Logf("repeat with: go test ./internal/proctest -run '^%s$' -stack %s -kills %d -spells %d -seed %d", t.Name(), options.stack, options.kills, options.spells, options.seed)
 	w := &world{
-		stack: newStack(t), t: t, dir: t.TempDir(), topics: map[string]int32{}, docs: map[string]*checkpoints.Document{},
+		stack: s, toBroker: toBroker, toStore: toStore, t: t, dir: t.TempDir(), topics: map[string]int32{}, docs: map[string]*checkpoints.Document{},
 		rng: rand.New(rand.NewPCG(options.seed, 1)),
 	}
 	cfg := sinks.Default()
@@ -57,7 +68,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(bucket.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker()))
+	client, err := kgo.NewClient(w.client()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +89,19 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	return w
+}
+
+// client is how this process reaches the broker.
+func (w *world) client() []kgo.Opt { return past(w.broker(), w.toBroker) }
+
+// past lets a client reach a broker that sends its clients elsewhere.
+func past(broker, told string) []kgo.Opt {
+	return []kgo.Opt{kgo.SeedBrokers(broker), kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == told {
+			address = broker
+		}
+		return (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, address)
+	})}
 }
 
 // makeTopics creates topics; old timestamps must not cost records.
@@ -125,7 +149,7 @@ func (w *world) expected() *archive.Expected {
 	}
 	defer os.Remove(file)
 	if err := recording.Capture(w.t.Context(), context.WithoutCancel(w.t.Context()), out, recording.CaptureOptions{
-		Partitions: w.partitions(), Client: []kgo.Opt{kgo.SeedBrokers(w.broker())},
+		Partitions: w.partitions(), Client: w.client(),
 	}); err != nil {
 		w.t.Fatalf("read the logs: %v", err)
 	}

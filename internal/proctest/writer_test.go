@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"flowgraph/internal/recording"
 	"flowgraph/internal/traffic"
 )
@@ -36,7 +34,7 @@ func (w *world) writing(cfg traffic.Config, rate float64, recordings ...string) 
 	})
 	o.work.Go(func() {
 		o.note(traffic.Send(ctx, stop, traffic.New(cfg), traffic.Sending{
-			Brokers: []string{w.broker()}, Rate: rate, Sent: func(n int64) { o.sent.Store(n) },
+			Client: w.client(), Rate: rate, Sent: func(n int64) { o.sent.Store(n) },
 		}))
 	})
 	if len(recordings) == 0 {
@@ -45,7 +43,7 @@ func (w *world) writing(cfg traffic.Config, rate float64, recordings ...string) 
 	o.work.Go(func() {
 		for _, path := range recordings {
 			_, err := recording.Replay(ctx, stop, path, recording.ReplayOptions{
-				Append: true, Rate: recordedRate(), Client: []kgo.Opt{kgo.SeedBrokers(w.broker())},
+				Append: true, Rate: recordedRate(), Client: w.client(),
 			})
 			if err != nil {
 				if !errors.Is(err, recording.ErrStopped) {
