@@ -104,7 +104,7 @@ func (w *Worker) describe() WorkerStatus {
 type Held struct {
 	By      string `json:"by"`                // buffer, flush, commit, or error: the flow does not run
 	Segment string `json:"segment,omitempty"` // for buffer and flush
-	Offset  int64  `json:"offset"`            // first offset that is not persisted
+	Offset  int64  `json:"offset"`            // how far the next commit can move it
 	Text    string `json:"text"`              // the same as a sentence
 }
 
@@ -118,15 +118,13 @@ func (f *flowStatus) held(s FlowStatus, segments []SegmentStatus) *Held {
 	}
 	if len(segments) > 0 && segments[0].Pins {
 		g := &segments[0]
-		if *g.Position <= s.Seek {
-			h := &Held{By: "buffer", Segment: g.ID, Offset: *g.Position}
-			what := "has rows in the buffer"
-			if g.FlushingRows > 0 {
-				h.By, what = "flush", "has a flush under way"
-			}
-			h.Text = "segment " + g.ID + " of " + g.Collection + "/" + g.Partition + " " + what
-			return h
+		h := &Held{By: "buffer", Segment: g.ID, Offset: *g.Position}
+		what := "has rows in the buffer"
+		if g.FlushingRows > 0 {
+			h.By, what = "flush", "has a flush under way"
 		}
+		h.Text = "segment " + g.ID + " of " + g.Collection + "/" + g.Partition + " " + what
+		return h
 	}
-	return &Held{By: "commit", Offset: s.Seek, Text: "everything before is stored; the next commit moves it on"}
+	return &Held{By: "commit", Offset: s.Read, Text: "everything before is stored; the next commit moves it on"}
 }

@@ -132,6 +132,9 @@ func (f *flowStatus) buffered(doc *checkpoints.Document, all map[int64]*SegmentS
 		s.Start, s.FirstRow, s.LastRow = offset(o.Start.Offset), logTime(o.FirstTime), logTime(o.LastTime)
 		all[o.ID] = s
 	}
+	if s.Partition == s.PartitionID && o.PartitionName != "" {
+		s.Partition = o.PartitionName // the document learns it with the first flush
+	}
 	if o.Rows == 0 || f.views.landings[o.ID].seq > v.seq {
 		return
 	}

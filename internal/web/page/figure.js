@@ -26,10 +26,26 @@ export function figure() {
     if (zoom === "open") from = Math.min(c.read_from, c.seek_position, ...open.map((s) => s.start ?? end));
     if (zoom === "tail") from = Math.min(c.read_from, c.seek_position);
     const width = Math.max(end - from, 10);
-    return { from: Math.max(0, from - 0.02 * width), to: end + 0.02 * width };
+    const s = { from: Math.max(0, from - 0.02 * width), to: end + 0.02 * width, bend: 0, at: 0 };
+    // What is persisted for long may be a thousand times what is not: then
+    // the part that moves gets most of the axis, and the rest is compressed.
+    const live = Math.min(c.read_from, c.seek_position);
+    const margin = Math.max(5, 0.08 * (end - live));
+    if (zoom === "open" && end - live + margin < 0.4 * (s.to - s.from) && end > live) {
+      s.bend = live - margin;
+      s.at = 36;
+      s.to = end + margin / 3;
+    }
+    return s;
   }
 
-  const x = (offset) => 100 * (offset - scale.from) / (scale.to - scale.from);
+  // x is where an offset lies, in percent of the axis.
+  function x(offset) {
+    const { from, to, bend, at } = scale;
+    if (!at) return 100 * (offset - from) / (to - from);
+    if (offset < bend) return at * (offset - from) / (bend - from);
+    return at + (100 - at) * (offset - bend) / (to - bend);
+  }
   const clamp = (v) => Math.min(100, Math.max(0, v));
 
   function place(e, from, to) {
@@ -55,6 +71,7 @@ export function figure() {
     const stored = make("i", "rail stored");
     stored.style.width = part(c.seek_position) + "%";
     const window = make("i", "window");
+    $("figure").classList.toggle("bent", scale.at > 0);
     window.style.left = Math.min(99, part(scale.from)) + "%";
     window.style.width = Math.max(0.4, part(scale.to) - part(scale.from)) + "%";
     $("overview").replaceChildren(make("i", "rail"), stored, window,
@@ -67,6 +84,7 @@ export function figure() {
     const band = (cls, from, to) => { const e = make("i", cls); place(e, from, to); if (to > from) bands.push(e); };
     const line = (cls, at) => { const e = make("i", cls); e.style.left = x(at) + "%"; if (x(at) >= -0.01) bands.push(e); };
     const axis = [];
+    if (scale.at) line("bend", scale.bend);
     for (const t of ticks(width)) {
       line("tickline", t);
       const e = make("span", "tick", count(t));
@@ -102,11 +120,19 @@ export function figure() {
 
   // ticks are round offsets, about one every 110 pixels.
   function ticks(width) {
-    const rough = (scale.to - scale.from) / Math.max(2, width / 110);
+    const { from, to, bend, at } = scale;
+    if (!at) return ticksIn(from, to, width);
+    const live = ticksIn(bend, to, width * (1 - at / 100));
+    const gap = 60 * (bend - from) / (width * at / 100); // not too near to the bend
+    return [...ticksIn(from, bend, width * at / 100).filter((t) => bend - t > gap), ...live];
+  }
+
+  function ticksIn(from, to, width) {
+    const rough = (to - from) / Math.max(1, width / 110);
     const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
     const step = Math.max(1, [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) || power * 10);
     const out = [];
-    for (let t = Math.ceil(scale.from / step) * step; t <= scale.to; t += step) out.push(t);
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step) out.push(t);
     return out;
   }
 
@@ -171,7 +197,8 @@ export function figure() {
     else {
       const s = segments.find((g) => g.id === held.segment);
       p.replaceChildren("The ", seek, " is held back by ", make("b", "", "p1"), s ? ": " + s.collection + "/" + s.partition : "", ", segment " + held.segment + ", " +
-        (held.by === "flush" ? "whose flush is on its way to the store." : "whose first row that is not persisted lies there" + (s && s.buffered_since ? ", buffered for " + span(ago(s.buffered_since)) : "") + "."));
+        (held.by === "flush" ? "whose flush is on its way to the store." : "whose first row that is not persisted lies there" + (s && s.buffered_since ? ", buffered for " + span(ago(s.buffered_since)) : "") + ".") +
+        (held.offset > c.seek_position ? " The next commit moves it up to there, offset " + count(held.offset) + "." : ""));
     }
   }
 
@@ -199,7 +226,7 @@ export function figure() {
         ["lag", count(c.lag) + " records", "from the seek position to the end of the log"],
         ["complete up to", isTime(c.seek_time) ? clockTime(c.seek_time) + (c.lag ? ", " + span(ago(c.seek_time)) + " ago" : "") : "no time tick yet"],
         ["epoch", String(c.epoch), "claims so far"],
-        ["owner", c.owner || "", "drawn at random for this claim"],
+        ["owner", (c.owner || "").slice(0, 8), c.owner + ", drawn at random for this claim"],
         ["last commit", isTime(c.last_commit) ? span(ago(c.last_commit)) + " ago" : "none yet"],
         ["buffered", size(c.buffered_bytes)],
         ["on its way", size(c.flushing_bytes)],

@@ -166,7 +166,6 @@ function drawWorker({ worker: w, store, totals, at }) {
   facts($("facts"), [
     ["lag", count(totals.lag) + " records", "between the seek positions and the ends of the logs"],
     ["buffered", size(totals.buffered_bytes)],
-    ["on its way", size(totals.flushing_bytes)],
     ["memory", memory, "of the memory budget"],
     ["Kafka", w.kafka.brokers.join(", ") + (w.kafka.group ? " · group " + w.kafka.group : ""), w.kafka.topics.join(", ")],
     ["store", store.name],
@@ -318,7 +317,7 @@ function drawEvents(before) {
     time.dateTime = e.at;
     return make("li", (tones[e.kind] || "") + (before && e.seq > before ? " events-new" : ""), time, make("div", "", what, why.length ? make("p", "why", why.join(" · ")) : null));
   }));
-  if (!list.length) $("events-list").append(make("li", "dim", "", make("p", "", "Nothing yet. Flushes, seals, claims and errors appear here as they happen.")));
+  if (!list.length) $("events-list").append(make("li", "none dim", make("p", "", "Nothing yet. Flushes, seals, claims and errors appear here as they happen.")));
 }
 
 $("events-all").addEventListener("change", () => drawEvents(0));

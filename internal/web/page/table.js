@@ -8,16 +8,16 @@ const around = 30; // rows fetched beyond those that can be seen
 const columns = [
   { key: "collection", name: "collection", width: "13%", text: (s) => s.collection },
   { key: "partition", name: "partition", width: "9%", text: (s) => s.partition },
-  { key: "level", name: "level", width: "4.5rem", text: (s) => s.level },
-  { key: "state", name: "state", width: "5.5rem", text: (s) => s.state, pill: { normal: "good", new: "warn" } },
-  { key: "rows", name: "rows", width: "6rem", num: true, text: (s) => count(s.rows) },
-  { key: "bytes", name: "bytes", width: "6rem", num: true, text: (s) => size(s.bytes) },
-  { key: "buffered_rows", name: "buffered", width: "6rem", num: true, text: (s) => (s.buffered_rows + s.flushing_rows ? count(s.buffered_rows + s.flushing_rows) : "") },
-  { key: "age", name: "age", width: "4.5rem", num: true, text: (s) => (s.first_row ? span(ago(s.first_row)) : "") },
-  { key: "last_flush", name: "last flush", width: "12rem", text: (s) => (s.last_flush ? clockTime(s.last_flush.at) + " " + s.last_flush.reason : "") },
-  { key: "position", name: "position", width: "7rem", num: true, text: (s) => (s.position === null ? "" : count(s.position)) },
-  { key: "vchannel", name: "vchannel", width: "17%", text: (s) => s.vchannel, link: true },
-  { key: "id", name: "segment", width: "10.5rem", num: true, text: (s) => s.id },
+  { key: "level", name: "level", width: "3.3rem", text: (s) => s.level },
+  { key: "state", name: "state", width: "5.2rem", text: (s) => s.state, pill: { normal: "good", new: "warn" } },
+  { key: "rows", name: "rows", width: "4.8rem", num: true, text: (s) => count(s.rows) },
+  { key: "bytes", name: "bytes", width: "5.2rem", num: true, text: (s) => size(s.bytes) },
+  { key: "buffered_rows", name: "buffered", width: "4.9rem", num: true, text: (s) => (s.buffered_rows + s.flushing_rows ? count(s.buffered_rows + s.flushing_rows) : "") },
+  { key: "age", name: "age", width: "4rem", num: true, text: (s) => (s.first_row ? span(ago(s.first_row)) : "") },
+  { key: "last_flush", name: "last flush", width: "10rem", text: (s) => (s.last_flush ? clockTime(s.last_flush.at) + " " + s.last_flush.reason : "") },
+  { key: "position", name: "position", width: "5.4rem", num: true, text: (s) => (s.position === null ? "" : count(s.position)) },
+  { key: "vchannel", name: "vchannel", width: "15%", text: (s) => s.vchannel, link: true },
+  { key: "id", name: "segment", width: "10.2rem", num: true, text: (s) => s.id },
 ];
 
 export function table(ask) {
