@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -25,6 +26,7 @@ type RestoreCommand struct {
 	Partition     []string `help:"Only these partitions, by name or ID." placeholder:"NAME" group:"Restore"`
 	DryRun        bool     `help:"Print what would be restored; Milvus is not asked." group:"Restore"`
 	AddRows       bool     `help:"Restore into a collection that has rows already." group:"Restore"`
+	InPlace       bool     `help:"Let Milvus read the rows of collections that still live in the archive itself, too, where its bucket is the one that Milvus reads: only while no worker runs." group:"Restore"`
 	AcceptNewKeys bool     `help:"Restore a collection whose keys Milvus makes (autoID), although it gives every row a new one." group:"Restore"`
 
 	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
@@ -87,11 +89,14 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	defer client.Close()
 	result, err := restore.Run(p.Stop, plan, restore.Options{
 		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, AddRows: c.AddRows,
-		Every: time.Second, Patience: 30, Progress: tell,
+		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: tell,
 	})
 	told.end()
 	if err != nil {
 		return restoreError(err)
+	}
+	if result.InPlace > 0 {
+		fmt.Fprintf(p.Stdout, "\nrows of %d of %d imports were read in the archive itself\n", result.InPlace, plan.Imports())
 	}
 	_, err = fmt.Fprintf(p.Stdout, "\nrestored %d rows into %s, as many as the archive has; an index is made and the collection loaded by you\n", result.Total, c.target(live))
 	return err
@@ -164,6 +169,15 @@ func (c *RestoreCommand) stage(from *sinks.Bucket, log zerolog.Logger) (*stageBu
 	}
 	b, err := sinks.NewBucket(cfg, log, sinks.Hooks{})
 	return &stageBucket{b, from, c.StageRoot + "/"}, err
+}
+
+// here is how Milvus names an object of the archive, nil if it does not read
+// that bucket.
+func (c *RestoreCommand) here() func(string) string {
+	if c.StageEndpoint.IsSet() && c.StageEndpoint.String() != c.S3Endpoint.String() || c.StageBucket != "" && c.StageBucket != c.S3Bucket {
+		return nil
+	}
+	return func(key string) string { return strings.TrimPrefix(c.S3Root+"/"+key, "/") }
 }
 
 // Copy lets the store copy where both buckets are of one store.

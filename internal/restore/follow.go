@@ -79,13 +79,16 @@ func (r *run) importOne(ctx context.Context, i int) error {
 // after.
 func (r *run) ask(ctx context.Context, i int) error {
 	s, b := r.journal.Imports[i], r.plan.batches[i]
+	if err := r.unchanged(ctx, i); err != nil {
+		return err
+	}
 	if err := r.journal.change(ctx, func() { s.Asked = true }); err != nil {
 		return err
 	}
 	end, _ := r.plan.end()
 	prefix, first := r.batchPrefix(i), b.segments[0]
 	task, err := r.o.Milvus.ImportBinlogs(ctx, r.o.Target, b.partition,
-		r.o.Stage.Path(inserts(prefix, first)), r.o.Stage.Path(deletes(prefix, first)), end)
+		r.rowsAt(i), r.o.Stage.Path(deletes(prefix, first)), end)
 	if err != nil {
 		return err
 	}

@@ -35,12 +35,14 @@ type journal struct {
 
 // step is one import.
 type step struct {
-	Staged bool    `json:"staged,omitempty"`
-	Asked  bool    `json:"asked,omitempty"` // stored before Milvus is asked
-	Task   int64   `json:"task,string,omitempty"`
-	Failed []int64 `json:"failed,omitempty"` // earlier tasks
-	Done   bool    `json:"done,omitempty"`
-	Rows   int64   `json:"rows,omitempty"` // that Milvus says it imported
+	// InPlace: the rows are read in the archive itself, only deletes are staged.
+	InPlace bool    `json:"in_place,omitempty"`
+	Staged  bool    `json:"staged,omitempty"`
+	Asked   bool    `json:"asked,omitempty"` // stored before Milvus is asked
+	Task    int64   `json:"task,string,omitempty"`
+	Failed  []int64 `json:"failed,omitempty"` // earlier tasks
+	Done    bool    `json:"done,omitempty"`
+	Rows    int64   `json:"rows,omitempty"` // that Milvus says it imported
 }
 
 // loadJournal returns nil if there is none.

@@ -47,6 +47,7 @@ type Partition struct {
 type batch struct {
 	partition string
 	segments  []*archive.LiveSegment
+	whole     bool // no other batch is of this partition
 }
 
 // NewPlan counts what is to be restored; it reads all keys for that. read,
@@ -89,7 +90,7 @@ func (p *Plan) add(part *archive.LivePartition, rows int64) {
 	p.Partitions = append(p.Partitions, out)
 	for rest := part.Segments; len(rest) > 0; {
 		n := min(len(rest), maxSegments)
-		p.batches = append(p.batches, batch{out.Name, rest[:n]})
+		p.batches = append(p.batches, batch{out.Name, rest[:n], n == len(part.Segments)})
 		rest = rest[n:]
 	}
 }
@@ -102,6 +103,9 @@ func (p *Plan) Total() (segments, stored, rows, bytes int64) {
 	}
 	return segments, stored, rows, bytes
 }
+
+// Imports is how many requests Milvus gets.
+func (p *Plan) Imports() int { return len(p.batches) }
 
 // digest tells plans apart that would import something else.
 func (p *Plan) digest() string {

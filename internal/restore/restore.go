@@ -21,6 +21,11 @@ type Options struct {
 	Archive checkpoints.Bucket
 	Stage   Stage
 	Target  string // name of the collection in Milvus
+	// Here is the key that an object of the archive has in Milvus' bucket; nil
+	// if the archive is in another one.
+	Here func(key string) string
+	// Quiet says that no worker writes to the collection meanwhile.
+	Quiet bool
 	// AcceptNewKeys lets keys that Milvus makes be replaced.
 	AcceptNewKeys bool
 	// AddRows lets rows be added to a collection that has some.
@@ -42,6 +47,7 @@ type Result struct {
 	Rows    map[string]int64 // restored, by partition
 	Total   int64
 	Resumed bool // an earlier run had begun it
+	InPlace int  // imports that read the archive itself
 }
 
 // run is one restore on its way.
@@ -91,7 +97,10 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.stageAll(ctx); err != nil {
+	if err := r.decide(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.stageSome(ctx, r.unstaged()); err != nil { // what an earlier run has not
 		return nil, err
 	}
 	if err := r.adopt(ctx); err != nil {
@@ -104,7 +113,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Resumed = resumed
+	result.Resumed, result.InPlace = resumed, r.inPlaces()
 	return result, r.clean(ctx)
 }
 
@@ -156,14 +165,12 @@ func (r *run) begin(ctx context.Context, id int64) (resumed bool, err error) {
 	return false, r.journal.change(ctx, func() {})
 }
 
-// stageAll stages what an earlier run has not.
-func (r *run) stageAll(ctx context.Context) error {
+// stageSome stages batches.
+func (r *run) stageSome(ctx context.Context, which []int) error {
 	var flushes, done int64
-	for i, b := range r.plan.batches {
-		if !r.journal.Imports[i].Staged {
-			for _, s := range b.segments {
-				flushes += int64(len(s.Flushes))
-			}
+	for _, i := range which {
+		for _, s := range r.plan.batches[i].segments {
+			flushes += int64(len(s.Flushes))
 		}
 	}
 	st := &stager{plan: r.plan, archive: r.o.Archive, stage: r.o.Stage, staged: func() {
@@ -172,11 +179,8 @@ func (r *run) stageAll(ctx context.Context) error {
 		done++
 		r.tell("flushes staged", done, flushes)
 	}}
-	for i, b := range r.plan.batches {
-		if r.journal.Imports[i].Staged {
-			continue
-		}
-		if err := st.batch(ctx, r.batchPrefix(i), b); err != nil {
+	for _, i := range which {
+		if err := st.batch(ctx, r.batchPrefix(i), r.plan.batches[i], !r.journal.Imports[i].InPlace); err != nil {
 			return err
 		}
 		if err := r.journal.change(ctx, func() { r.journal.Imports[i].Staged = true }); err != nil {

@@ -47,9 +47,9 @@ func deletes(prefix string, s *archive.LiveSegment) string {
 	return fmt.Sprintf("%sdelta_log/%d/%d/", prefix, s.Collection, s.Partition)
 }
 
-// batch stages everything of one import. It may be done again: the same
-// archive gives the same objects.
-func (st *stager) batch(ctx context.Context, prefix string, b batch) error {
+// batch stages everything of one import, or only its deletes. It may be done
+// again: the same archive gives the same objects.
+func (st *stager) batch(ctx context.Context, prefix string, b batch, rows bool) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(copies)
 	for _, s := range b.segments {
@@ -58,8 +58,10 @@ func (st *stager) batch(ctx context.Context, prefix string, b batch) error {
 		}
 		g.Go(func() error { return st.deltas(ctx, prefix, s) })
 		for i := range s.Flushes {
-			g.Go(func() error {
-				err := st.flush(ctx, prefix, s, i)
+			g.Go(func() (err error) {
+				if rows {
+					err = st.flush(ctx, prefix, s, i)
+				}
 				if err == nil {
 					st.staged()
 				}
