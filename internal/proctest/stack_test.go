@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"flowgraph/internal/devstack"
 )
@@ -61,7 +62,9 @@ func (e *embedded) broker() string { return e.brokers }
 func (e *embedded) store() string  { return e.stores }
 
 func (e *embedded) startBroker() {
-	b, err := devstack.StartBroker(devstack.BrokerConfig{Dir: filepath.Join(e.dir, "kafka"), Listen: e.brokers, Advertise: e.told})
+	b, err := devstack.StartBroker(devstack.BrokerConfig{
+		Dir: filepath.Join(e.dir, "kafka"), Listen: e.brokers, Advertise: e.told, ConsumerSession: 2 * time.Second,
+	})
 	if err != nil {
 		e.t.Fatal(err)
 	}
