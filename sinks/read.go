@@ -63,10 +63,22 @@ func (b *Bucket) get(ctx context.Context, t *task) (data []byte, s stored, err e
 	return data, s, nil
 }
 
+// mostObject is as large as an object of ours may be: the format ends at
+// 2 GiB, documents are far smaller. What a reply says of its size is not
+// believed beyond that.
+const mostObject = 2<<30 + 1<<20
+
 // readBody reads size bytes, or all there are if the store does not say.
 func readBody(r io.Reader, size int64) ([]byte, error) {
+	if size > mostObject {
+		return nil, tooLarge(size)
+	}
 	if size < 0 {
-		return io.ReadAll(r)
+		data, err := io.ReadAll(io.LimitReader(r, mostObject+1))
+		if len(data) > mostObject {
+			return nil, tooLarge(int64(len(data)))
+		}
+		return data, err
 	}
 	data := make([]byte, size)
 	n, err := io.ReadFull(r, data)
@@ -74,6 +86,10 @@ func readBody(r io.Reader, size int64) ([]byte, error) {
 		return nil, fmt.Errorf("the reply ended after %d of %d bytes: %w", n, size, err)
 	}
 	return data, nil
+}
+
+func tooLarge(size int64) error {
+	return &answer{code: "ObjectTooLarge", message: fmt.Sprintf("%d bytes or more; no object of this program is larger than %d", size, mostObject)}
 }
 
 func (b *Bucket) stat(ctx context.Context, t *task) (s stored, err error) {

@@ -143,6 +143,25 @@ func (e *exchanger) list(req *http.Request, l *listing) (*http.Response, error) 
 	return resp, nil
 }
 
+// mostReply is as large as an XML reply may be. A page of a listing has a
+// thousand keys of at most a kilobyte.
+const mostReply = 32 << 20
+
+// bounded is a reply that may not go on for ever.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, &answer{code: "ReplyTooLarge", message: fmt.Sprintf("the store's reply is larger than %d bytes", int64(mostReply))}
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
 // unmask turns a reply of status 200 whose body is an error into one of status
 // 500: a store that began to answer before it was done has no other way. It
 // returns the name of the body's root element, "" if it has none.
@@ -150,7 +169,7 @@ func unmask(resp *http.Response) string {
 	if resp.ContentLength == 0 {
 		return ""
 	}
-	r := bufio.NewReader(resp.Body)
+	r := bufio.NewReader(&bounded{r: resp.Body, left: mostReply})
 	head, _ := r.Peek(r.Size()) // what failed here fails again for the reader of the body
 	resp.Body = struct {
 		io.Reader
