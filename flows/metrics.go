@@ -51,7 +51,7 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	m.expired = counter("expired_transactions_total", "Transactions that a time tick has outlived, left out as Milvus does.")
 	m.ignored = counter("ignored_messages_total", "Messages of known types without effect here.")
 	m.fetchedRecords = counter("fetched_records_total", "Records taken from Kafka, those of flows that died before they stored them included.")
-	m.fetchedBytes = counter("fetched_bytes_total", "Bytes of their keys, values and headers.")
+	m.fetchedBytes = counter("fetched_bytes_total", "Bytes of keys, values and headers of the records taken from Kafka.")
 	m.objects = counter("objects_total", "Binlog files stored.")
 	m.bytes = counter("object_bytes_total", "Bytes of binlog files stored.")
 	m.commits = counter("commits_total", "Checkpoint documents stored.")

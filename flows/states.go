@@ -14,12 +14,6 @@ func (m *Metrics) registerStates(reg prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "flowgraph_" + name, Help: help}, value))
 	}
-	for _, state := range flowStates() {
-		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "flowgraph_flows", Help: "Vchannels that this worker has, by the state of their flows.",
-			ConstLabels: prometheus.Labels{"state": state},
-		}, func() float64 { return float64(m.count(state)) }))
-	}
 	gauge("reading_paused", "1 while the worker reads nothing, for want of memory.", func() float64 {
 		if _, since := m.reading.read(time.Now()); since.IsZero() {
 			return 0
@@ -37,14 +31,18 @@ func (m *Metrics) registerStates(reg prometheus.Registerer) {
 	}))
 }
 
-func (s *flowSet) count(state string) int {
-	n := 0
-	for _, f := range s.list() {
-		f.mu.Lock()
-		if f.state == state {
-			n++
-		}
-		f.mu.Unlock()
+// describeFlows is the one metric of the set that is not of a vchannel.
+func describeFlows() *prometheus.Desc {
+	return prometheus.NewDesc("flowgraph_flows", "Vchannels that this worker has, by the state of their flows.", []string{"state"}, nil)
+}
+
+// collectFlows counts the flows in each state.
+func (s *flowSet) collectFlows(ch chan<- prometheus.Metric, all []FlowStatus) {
+	n := map[string]int{}
+	for i := range all {
+		n[all[i].State]++
 	}
-	return n
+	for _, state := range flowStates() {
+		ch <- prometheus.MustNewConstMetric(s.descs["flows"], prometheus.GaugeValue, float64(n[state]), state)
+	}
 }

@@ -106,6 +106,7 @@ func newFlowSet() *flowSet {
 	for name, help := range lagHelp() {
 		s.describe(name, help)
 	}
+	s.descs["flows"] = describeFlows()
 	return s
 }
 
@@ -227,7 +228,9 @@ func (s *flowSet) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
-	for _, f := range s.Status() {
+	all := s.Status()
+	s.collectFlows(ch, all)
+	for _, f := range all {
 		gauge := func(name string, v float64) {
 			ch <- prometheus.MustNewConstMetric(s.descs[name], prometheus.GaugeValue, v, f.VChannel)
 		}

@@ -48,6 +48,8 @@ func metricsTable(t *testing.T) string {
 	t.Helper()
 	c := &collectors{}
 	flows.NewMetrics(c, flows.NewBudget(1<<30))
+	flows.NewStoreMetrics(c)
+	flows.RegisterBuild(c, "", "")
 	described := regexp.MustCompile(`fqName: "([^"]*)", help: "([^"]*)", unit: "[^"]*", constLabels: \{\}, variableLabels: \{([^}]*)\}`)
 	var rows [][]string
 	for _, m := range c.all {

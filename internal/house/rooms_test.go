@@ -26,13 +26,14 @@ var rooms = map[string][]string{
 	"internal/channelinfo": {"internal/archive", "checkpoints"},
 	"internal/export":      {"internal/archive", "stages/column"},
 	"internal/recording":   {"checkpoints"},
-	"internal/milvus":      {},
+	"internal/milvus":      {"internal/reread"},
 	"internal/restore":     {"internal/archive", "internal/milvus", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/bench":       {"internal/devstack", "sinks/binlog", "stages/column"},
 	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
 	"internal/devstack":    {},
 	"internal/kafka":       {"internal/reread"},
 	"internal/reread":      {},
+	"internal/testpki":     {}, // for tests
 	"internal/house":       {},
 	"internal/explore":     {},
 	"internal/proctest":    {},
@@ -65,6 +66,7 @@ var outside = map[string][]string{
 	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/milvus", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
 	"google.golang.org/grpc":                {"internal/milvus"},
 	"github.com/compose-spec/compose-go":    {},
+	"github.com/VictoriaMetrics/metricsql":  {},
 }
 
 // listed is a package as the go command tells of it, without its tests.
