@@ -36,6 +36,7 @@ var rooms = map[string][]string{
 	"internal/testpki":     {}, // for tests
 	"internal/house":       {},
 	"internal/explore":     {},
+	"internal/badstore":    {},
 	"internal/proctest":    {},
 	"internal/roundtrip":   {},
 	"internal/traffic":     {"internal/recording"},

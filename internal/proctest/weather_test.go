@@ -46,7 +46,7 @@ func TestABadNetworkCostsRowsOrTheWorker(t *testing.T) {
 	p := w.worker("worker", args...)
 	w.shared(p)
 	var past []string
-	kills := 0
+	kills, refused := 0, 0
 	for _, s := range w.weather(n, options.spells) {
 		past = append(past, s.String())
 		s.begin()
@@ -57,6 +57,11 @@ func TestABadNetworkCostsRowsOrTheWorker(t *testing.T) {
 		}
 		pause(s.lasts)
 		s.end()
+		if p.ended() && !p.logged("worker starts") {
+			p.exits(1) // without a store none begins, which is for its supervisor to see
+			refused++
+			p = w.worker("worker", args...)
+		}
 		if p.ended() {
 			t.Fatalf("it ended with exit code %d:\n%s\nafter\n%s", p.code, p.tail(25), strings.Join(past, "\n"))
 		}
@@ -68,6 +73,6 @@ func TestABadNetworkCostsRowsOrTheWorker(t *testing.T) {
 	p.exits(0)
 	w.follow()
 	report := w.finish(args...)
-	t.Logf("%d records written, %d spells and %d kills survived: lost %d, doubled %d\n%s%s",
-		writer.sent.Load(), len(past), kills, report.Lost, report.Doubled, report, strings.Join(past, "\n"))
+	t.Logf("%d records written, %d spells and %d kills survived, %d starts in vain: lost %d, doubled %d\n%s%s",
+		writer.sent.Load(), len(past), kills, refused, report.Lost, report.Doubled, report, strings.Join(past, "\n"))
 }
