@@ -25,6 +25,10 @@ const (
 // does not get through, at each try and in words of its own; the Teller says
 // it once and then again from time to time, with what to do.
 type Teller struct {
+	// Heard, if it is not nil, is given every error, explained or not, said
+	// just now or not.
+	Heard func(error)
+
 	cfg    Config
 	log    zerolog.Logger
 	rest   zerolog.Logger // of what needs no explanation
@@ -72,6 +76,9 @@ func (t *Teller) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 
 // tell says what an error means, if it is known and was not said just now.
 func (t *Teller) tell(where string, err error) bool {
+	if t.Heard != nil {
+		t.Heard(err)
+	}
 	var e *explained
 	if !errors.As(t.cfg.Explain(err), &e) {
 		return false
