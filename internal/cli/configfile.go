@@ -1,14 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"flowgraph/internal/reread"
 )
 
 // fileValue is one value of the configuration file.
@@ -18,13 +20,12 @@ type fileValue struct{ text, place string }
 // commas. Errors name the file, the line and, for an unknown key, the nearest
 // known one; they never repeat a value.
 func readConfigFile(path string, known []string) (map[string]fileValue, error) {
-	f, err := os.Open(path)
+	text, err := reread.File(path)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	defer f.Close()
 	var doc yaml.Node
-	d := yaml.NewDecoder(f)
+	d := yaml.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&doc); err != nil {
 		if err == io.EOF {
 			return nil, nil

@@ -3,20 +3,20 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"flowgraph/internal/reread"
 	"flowgraph/stages/column"
 )
 
 // readSchemas reads a JSON object of collection IDs to schemas, each in the
 // JSON form of schemapb.CollectionSchema, and returns them serialized.
 func readSchemas(file string) (map[int64][]byte, error) {
-	data, err := os.ReadFile(file)
+	data, err := reread.File(file)
 	if err != nil {
 		return nil, fmt.Errorf("--schema-file: %w", err)
 	}

@@ -3,12 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"flowgraph/internal/reread"
 )
 
 const envPrefix = "FLOWGRAPH_"
@@ -88,7 +89,7 @@ func (s *settings) lookup(flag *kong.Flag) (origin, bool, error) {
 		if ok {
 			return origin{}, false, fmt.Errorf("%s and %s_FILE are both set: keep one", name, name)
 		}
-		text, err := os.ReadFile(path)
+		text, err := reread.File(path)
 		if err != nil {
 			return origin{}, false, fmt.Errorf("%s_FILE: %w", name, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
@@ -20,6 +19,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"flowgraph/internal/reread"
 )
 
 // Errors to be tested with errors.Is.
@@ -73,7 +74,7 @@ func (c Config) credentials() (credentials.TransportCredentials, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
+		pem, err := reread.File(c.CAFile)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +70,7 @@ func (v *Value[T]) Get() T {
 func (v *Value[T]) read() ([][]byte, error) {
 	var files [][]byte
 	for _, path := range v.paths {
-		data, err := os.ReadFile(path)
+		data, err := File(path)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +108,7 @@ func KeyPair(certificate, key string, told func(error)) (*Value[*tls.Certificate
 
 // Roots are the system's certificates and those in a PEM file.
 func Roots(path string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(path)
+	pem, err := File(path)
 	if err != nil {
 		return nil, err
 	}
