@@ -10,7 +10,6 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/stages"
-	"flowgraph/stages/wire"
 )
 
 // install is a flow that has claimed its vchannel and waits for records.
@@ -126,7 +125,7 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 	a := w.parts[partition{topic, f.Partition}]
 	w.mu.Unlock()
 	if a == nil {
-		if topic == "" && f.Err != nil {
+		if session := (*kgo.ErrGroupSession)(nil); errors.As(f.Err, &session) {
 			w.kafka.trouble(f.Err) // the group does not take us
 		}
 		return
@@ -153,7 +152,7 @@ func (w *Worker) dispatch(topic, id string, f *kgo.FetchPartition, now time.Time
 	}
 	for records := f.Records; len(records) > 0; {
 		var raw *stages.Raw
-		raw, records = batch(records, now)
+		raw, records = batch(&w.slabs, records, now)
 		w.metrics.fetchedRecords.Add(float64(len(raw.Records)))
 		w.metrics.fetchedBytes.Add(float64(raw.Bytes - recordOverhead*int64(len(raw.Records))))
 		i.mailbox.Put(raw)
@@ -183,27 +182,23 @@ const recordOverhead = 200
 const batchBytes = 512 << 10
 
 // batch takes the first records of a fetch, one at least, and returns the rest.
-func batch(records []*kgo.Record, now time.Time) (*stages.Raw, []*kgo.Record) {
+func batch(slabs *stages.Slabs, records []*kgo.Record, now time.Time) (*stages.Raw, []*kgo.Record) {
 	n := 0
 	for bytes := 0; n < len(records) && bytes < batchBytes; n++ {
 		bytes += len(records[n].Value) + recordOverhead
 	}
-	raw := &stages.Raw{Records: make([]stages.Record, n), Now: now.UnixMilli()}
-	for i, r := range records[:n] {
-		raw.Records[i] = stages.Record{
+	raw := slabs.Raw(n)
+	raw.Now = now.UnixMilli()
+	for _, r := range records[:n] {
+		raw.Add(stages.Record{
 			Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Time: r.Timestamp.UnixMilli(),
 			Control: r.Attrs.IsControl(), Key: r.Key, Value: r.Value,
-		}
+		})
 		raw.Bytes += int64(len(r.Key)+len(r.Value)) + recordOverhead
-		if len(r.Headers) == 0 {
-			continue
-		}
-		headers := make([]wire.Header, len(r.Headers))
-		for j, h := range r.Headers {
-			headers[j] = wire.Header{Key: h.Key, Value: h.Value}
+		for _, h := range r.Headers {
+			raw.AddHeader(h.Key, h.Value)
 			raw.Bytes += int64(len(h.Key) + len(h.Value))
 		}
-		raw.Records[i].Headers = headers
 	}
 	return raw, records[n:]
 }

@@ -56,6 +56,9 @@ func (k *kafkaHealth) trouble(err error) {
 	k.err, k.last = err, now
 }
 
+// KafkaTrouble notes why Kafka cannot be used, for whoever asks it before Run.
+func (w *Worker) KafkaTrouble(err error) { w.kafka.trouble(err) }
+
 func (k *kafkaHealth) noTopic(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

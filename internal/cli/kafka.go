@@ -45,15 +45,17 @@ func (f BrokerFlags) connect(ctx context.Context, log zerolog.Logger, topics []s
 
 // login puts into a worker's configuration how its clients log in. The
 // function that it returns waits until Kafka answers: it may be away for as
-// long as it likes, but must not refuse us.
-func (c RunConfig) login(cfg *flows.Config, log zerolog.Logger) (await func(stop context.Context) error, err error) {
+// long as it likes, but must not refuse us. Meanwhile it hands on why.
+func (c RunConfig) login(cfg *flows.Config, log zerolog.Logger) (await func(stop context.Context, heard func(error)) error, err error) {
 	login := c.LoginFlags.config(c.Brokers, log)
 	told := kafka.NewTeller(login, log)
 	if cfg.Client, err = login.Options(told); err != nil {
 		return nil, usageError{err}
 	}
 	cfg.ClientLog, cfg.Explain = told, login.Explain
-	return func(stop context.Context) error {
+	return func(stop context.Context, heard func(error)) error {
+		told.Heard = heard
+		defer func() { told.Heard = nil }() // the worker's clients tell it themselves
 		if err := login.Await(stop, cfg.Client, c.Topics.Names(), 0, told); err != nil && stop.Err() == nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 		return fmt.Errorf("object store: %w", err)
 	}
 	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
-	if err := kafkaAnswers(p.Stop); err != nil {
+	if err := kafkaAnswers(p.Stop, worker.KafkaTrouble); err != nil {
 		return err
 	}
 	return outcome(worker.Run(p.Kill, p.Stop))

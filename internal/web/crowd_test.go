@@ -3,8 +3,10 @@ package web_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,6 +76,22 @@ func (c *crowd) serve(t *testing.T) string {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/"
+}
+
+// behindSwitch is serve with a server that can be away.
+func (c *crowd) behindSwitch(t *testing.T) (*atomic.Bool, string) {
+	t.Helper()
+	away := &atomic.Bool{}
+	next := web.Handler(web.Options{Worker: c, Store: c, Metrics: prometheus.NewRegistry(), Log: zerolog.Nop()})
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			http.Error(rw, "nobody is here", http.StatusBadGateway)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	return away, server.URL + "/"
 }
 
 // newCrowd makes vchannels with so many segments in all.
