@@ -27,6 +27,7 @@ type RestoreCommand struct {
 	DryRun        bool     `help:"Print what would be restored; Milvus is not asked." group:"Restore"`
 	AddRows       bool     `help:"Restore into a collection that has rows already." group:"Restore"`
 	InPlace       bool     `help:"Let Milvus read the rows of collections that still live in the archive itself, too, where its bucket is the one that Milvus reads: only while no worker runs." group:"Restore"`
+	WithoutFuncs  bool     `name:"without-functions" help:"Restore a collection with functions (BM25) without them and without the fields that they compute: an import of Milvus does not compute them." group:"Restore"`
 	AcceptNewKeys bool     `help:"Restore a collection whose keys Milvus makes (autoID), although it gives every row a new one." group:"Restore"`
 
 	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
@@ -88,7 +89,7 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	}
 	defer client.Close()
 	result, err := restore.Run(p.Stop, plan, restore.Options{
-		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, AddRows: c.AddRows,
+		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, WithoutFunctions: c.WithoutFuncs, AddRows: c.AddRows,
 		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: tell,
 	})
 	told.end()
@@ -107,6 +108,8 @@ func restoreError(err error) error {
 	switch {
 	case errors.Is(err, restore.ErrKeys):
 		return fmt.Errorf("%w (--accept-new-keys)", err)
+	case errors.Is(err, restore.ErrFunctions):
+		return fmt.Errorf("%w (--without-functions brings it back without; or export it, and insert or bulk-insert its rows)", err)
 	case errors.Is(err, restore.ErrTarget):
 		return fmt.Errorf("%w (--as NAME restores beside it)", err)
 	case errors.Is(err, restore.ErrOccupied):

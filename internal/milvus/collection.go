@@ -3,6 +3,8 @@ package milvus
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +30,15 @@ func Below(version string, major, minor int) bool {
 	return a < major || a == major && b < minor
 }
 
+// KeepKeys is the property by which a collection of 2.6 and later takes keys
+// that are given although it makes them by itself (autoID).
+const KeepKeys = "allow_insert_auto_id"
+
 // Collection is one as Milvus has it.
 type Collection struct {
-	ID     int64
-	Schema *schemapb.CollectionSchema
+	ID         int64
+	Schema     *schemapb.CollectionSchema // with the dynamic field, without RowID and Timestamp
+	Properties map[string]string
 }
 
 // Describe returns nil if there is no such collection.
@@ -44,11 +51,20 @@ func (m *Client) Describe(ctx context.Context, name string) (*Collection, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Collection{r.GetCollectionID(), r.GetSchema()}, nil
+	schema, err := whole(r.GetSchema())
+	if err != nil {
+		return nil, fmt.Errorf("%w at %s: describe collection %s: %w", ErrMilvus, m.cfg.Address, name, err)
+	}
+	c := &Collection{r.GetCollectionID(), schema, map[string]string{}}
+	for _, kv := range r.GetProperties() {
+		c.Properties[kv.GetKey()] = kv.GetValue()
+	}
+	return c, nil
 }
 
-// Create makes a collection. partitions is 0 without a partition key.
-func (m *Client) Create(ctx context.Context, s *schemapb.CollectionSchema, shards, partitions int) error {
+// Create makes a collection with properties. partitions is 0
+// without a partition key.
+func (m *Client) Create(ctx context.Context, s *schemapb.CollectionSchema, shards, partitions int, properties map[string]string) error {
 	raw, err := proto.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("schema of %s: %w", s.GetName(), err)
@@ -57,6 +73,9 @@ func (m *Client) Create(ctx context.Context, s *schemapb.CollectionSchema, shard
 	q := &milvuspb.CreateCollectionRequest{
 		DbName: m.cfg.Database, CollectionName: s.GetName(), Schema: raw, ShardsNum: int32(shards),
 		ConsistencyLevel: commonpb.ConsistencyLevel_Bounded, NumPartitions: int64(partitions),
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		q.Properties = append(q.Properties, &commonpb.KeyValuePair{Key: name, Value: properties[name]})
 	}
 	_, err = ask(ctx, m, "create collection "+s.GetName(), order(m.service.CreateCollection), q)
 	return err

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/proto"
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
+	"flowgraph/internal/milvus"
 	"flowgraph/internal/restore"
 )
 
@@ -102,6 +104,17 @@ func TestKeysThatMilvusWouldReplaceAreRefused(t *testing.T) {
 		}
 		if refused && len(f.collections) > 0 {
 			t.Errorf("Milvus %q: collections %v were made", version, slices.Collect(maps.Keys(f.collections)))
+		}
+		if c := f.collections["copy"]; !refused && !slices.ContainsFunc(c.properties, func(kv *commonpb.KeyValuePair) bool {
+			return kv.GetKey() == milvus.KeepKeys && kv.GetValue() == "true"
+		}) {
+			t.Errorf("Milvus %q: without the property it replaces the keys: %v", version, c.properties)
+		}
+		if !refused { // one that is there must have it too
+			f.collections["copy"].properties = nil
+			if _, _, err = f.begin(b, live(t, b, archive.LiveOptions{Collection: "ddl"}), "copy", func(o *restore.Options) { o.AddRows = true }); !errors.Is(err, restore.ErrKeys) {
+				t.Errorf("Milvus %q, into one without the property: %v", version, err)
+			}
 		}
 		if _, _, err = f.begin(b, live(t, b, archive.LiveOptions{Collection: "ddl"}), "other", func(o *restore.Options) { o.AcceptNewKeys = true }); err != nil {
 			t.Errorf("Milvus %q, new keys accepted: %v", version, err)

@@ -14,6 +14,8 @@ var (
 	ErrOccupied = errors.New("the target collection has rows already")
 	// ErrKeys: the target would give the rows other keys.
 	ErrKeys = errors.New("the keys would be replaced")
+	// ErrFunctions: Milvus would not import rows without what functions compute.
+	ErrFunctions = errors.New("the collection has functions")
 	// ErrUnderWay: another restore into the same collection is not finished.
 	ErrUnderWay = errors.New("another restore into this collection is under way")
 	// ErrMilvus: Milvus refused a request, or does not answer.

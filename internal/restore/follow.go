@@ -1,9 +1,11 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"flowgraph/internal/milvus"
 )
@@ -25,22 +27,53 @@ func (r *run) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, task := range tasks {
-		if r.journal.knows(task.ID) {
-			continue
+	slices.SortFunc(tasks, func(x, y milvus.Task) int { return cmp.Compare(y.ID, x.ID) }) // the newest first
+	for _, i := range open {
+		for _, task := range tasks {
+			if r.journal.knows(task.ID) || !task.Reads(r.o.Stage.Path(r.batchPrefix(i))) {
+				continue
+			}
+			if err := r.journal.change(ctx, func() { r.journal.Imports[i].Task = task.ID }); err != nil {
+				return err
+			}
+			break
 		}
-		for _, i := range open {
-			if task.Reads(r.o.Stage.Path(r.batchPrefix(i))) {
-				if err := r.journal.change(ctx, func() { r.journal.Imports[i].Task = task.ID }); err != nil {
-					return err
-				}
+		if r.journal.Imports[i].Task == 0 {
+			if err := r.forgotten(ctx, i); err != nil {
+				return err
 			}
 		}
 	}
-	// What Milvus does not list, it was never asked for.
+	return nil
+}
+
+// forgotten decides about an import that Milvus does not list: it was never
+// asked for, or it was done so long ago that Milvus has forgotten it (2.4 and
+// later after three hours). Then its rows are there.
+func (r *run) forgotten(ctx context.Context, i int) error {
+	name := r.plan.batches[i].partition
+	for j, s := range r.journal.Imports { // whose rows are there must be known
+		if j != i && s.Task != 0 && !s.Done && r.plan.batches[j].partition == name {
+			if err := r.importOne(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+	counts, err := r.counts(ctx)
+	if err != nil {
+		return err
+	}
+	more := counts[name] - r.journal.Before[name]
+	for j, s := range r.journal.Imports {
+		if s.Done && r.plan.batches[j].partition == name {
+			more -= s.Rows
+		}
+	}
 	return r.journal.change(ctx, func() {
-		for _, i := range open {
-			r.journal.Imports[i].Asked = r.journal.Imports[i].Task != 0
+		if s := r.journal.Imports[i]; more > 0 {
+			s.Done, s.Rows = true, more
+		} else {
+			s.Asked = false
 		}
 	})
 }
@@ -76,8 +109,14 @@ func (r *run) importOne(ctx context.Context, i int) error {
 }
 
 // ask asks for one import. That it is going to is stored before, and its task
-// after.
+// after; one at a time, so that a run that breaks off leaves at most one of
+// which the task is not known.
 func (r *run) ask(ctx context.Context, i int) error {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	s, b := r.journal.Imports[i], r.plan.batches[i]
 	if err := r.unchanged(ctx, i); err != nil {
 		return err

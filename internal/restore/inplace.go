@@ -15,7 +15,7 @@ import (
 // left; and nothing may be added meanwhile, which only a drop, or whoever says
 // so, warrants.
 func (r *run) inPlace(ctx context.Context, b batch) (bool, error) {
-	if r.o.Here == nil || !b.whole {
+	if r.o.Here == nil || !b.whole || len(r.moved) > 0 {
 		return false, nil
 	}
 	_, cut := r.plan.end()

@@ -35,15 +35,18 @@ type fakeMilvus struct {
 	tasks       map[int64]*milvuspb.GetImportStateResponse
 	next        int64
 	sizes       []int // segments of each import
+	silent      bool  // lists imports without their files, as 2.4 and later do
+	forgetful   bool  // lists none
 	// trouble, called with the request's name before and after it is done,
 	// makes it fail.
 	trouble func(request string, done bool) error
 }
 
 type fakeCollection struct {
-	id     int64
-	schema *schemapb.CollectionSchema
-	rows   map[string][]string // by partition
+	id         int64
+	schema     *schemapb.CollectionSchema
+	properties []*commonpb.KeyValuePair
+	rows       map[string][]string // by partition
 }
 
 func newMilvus(t *testing.T) *fakeMilvus {
@@ -108,7 +111,7 @@ func (f *fakeMilvus) CreateCollection(_ context.Context, q *milvuspb.CreateColle
 		field.FieldID = int64(100 + i)
 	}
 	f.next++
-	c := &fakeCollection{id: f.next, schema: s, rows: map[string][]string{"_default": nil}}
+	c := &fakeCollection{id: f.next, schema: s, properties: q.GetProperties(), rows: map[string][]string{"_default": nil}}
 	for i := range q.GetNumPartitions() {
 		c.rows[fmt.Sprintf("_default_%d", i)] = nil
 	}
@@ -118,7 +121,7 @@ func (f *fakeMilvus) CreateCollection(_ context.Context, q *milvuspb.CreateColle
 
 func (f *fakeMilvus) DescribeCollection(_ context.Context, q *milvuspb.DescribeCollectionRequest) (*milvuspb.DescribeCollectionResponse, error) {
 	c := f.collections[q.GetCollectionName()]
-	return &milvuspb.DescribeCollectionResponse{Status: ok(), CollectionID: c.id, Schema: c.schema}, nil
+	return &milvuspb.DescribeCollectionResponse{Status: ok(), CollectionID: c.id, Schema: c.schema, Properties: c.properties}, nil
 }
 
 func (f *fakeMilvus) ShowPartitions(_ context.Context, q *milvuspb.ShowPartitionsRequest) (*milvuspb.ShowPartitionsResponse, error) {
@@ -161,9 +164,13 @@ func (f *fakeMilvus) GetImportState(_ context.Context, q *milvuspb.GetImportStat
 func (f *fakeMilvus) ListImportTasks(_ context.Context, q *milvuspb.ListImportTasksRequest) (*milvuspb.ListImportTasksResponse, error) {
 	r := &milvuspb.ListImportTasksResponse{Status: ok()}
 	for _, task := range f.tasks {
-		if task.GetInfos()[1].GetValue() == q.GetCollectionName() {
-			r.Tasks = append(r.Tasks, task)
+		if task.GetInfos()[1].GetValue() != q.GetCollectionName() || f.forgetful {
+			continue
 		}
+		if f.silent {
+			task = &milvuspb.GetImportStateResponse{Status: ok(), Id: task.GetId(), State: task.GetState()}
+		}
+		r.Tasks = append(r.Tasks, task)
 	}
 	return r, nil
 }

@@ -126,10 +126,10 @@ func (p *Plan) digest() string {
 // warn says what a restore cannot bring back.
 func (p *Plan) warn() {
 	if autoID(p.Schema) {
-		p.Warnings = append(p.Warnings, "the keys are made by Milvus (autoID): a Milvus up to 2.5 gives every row a new one")
+		p.Warnings = append(p.Warnings, "the keys are made by Milvus (autoID): a Milvus up to 2.5 gives every row a new one, later ones keep them")
 	}
-	for _, f := range p.Schema.GetFunctions() {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("what function %s computes is not in the log: Milvus has to compute it anew", f.GetName()))
+	for _, name := range computed(p.Schema) {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("what function %s computes is not in the log, and an import of Milvus does not compute it: it can come back only without it", name))
 	}
 	for _, part := range p.Partitions {
 		if part.LivePartition.Name == "" {

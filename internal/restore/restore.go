@@ -28,6 +28,9 @@ type Options struct {
 	Quiet bool
 	// AcceptNewKeys lets keys that Milvus makes be replaced.
 	AcceptNewKeys bool
+	// WithoutFunctions leaves functions whose results are not in the log out of
+	// the collection, with their fields.
+	WithoutFunctions bool
 	// AddRows lets rows be added to a collection that has some.
 	AddRows bool
 	// Every is the pause between two looks at an import, and between two
@@ -48,6 +51,7 @@ type Result struct {
 	Total   int64
 	Resumed bool // an earlier run had begun it
 	InPlace int  // imports that read the archive itself
+	Moved   int  // fields whose files were written anew under another ID
 }
 
 // run is one restore on its way.
@@ -56,6 +60,9 @@ type run struct {
 	plan    *Plan
 	prefix  string // of everything that is staged
 	journal *journal
+	moved   map[int64]int64 // IDs of fields in the target, where they are others than in the archive
+
+	asking sync.Mutex // held while Milvus is asked for an import
 
 	mu    sync.Mutex
 	done  []int64 // rows, by import
@@ -113,7 +120,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Resumed, result.InPlace = resumed, r.inPlaces()
+	result.Resumed, result.InPlace, result.Moved = resumed, r.inPlaces(), len(r.moved)
 	return result, r.clean(ctx)
 }
 
@@ -173,7 +180,7 @@ func (r *run) stageSome(ctx context.Context, which []int) error {
 			flushes += int64(len(s.Flushes))
 		}
 	}
-	st := &stager{plan: r.plan, archive: r.o.Archive, stage: r.o.Stage, staged: func() {
+	st := &stager{plan: r.plan, moved: r.moved, archive: r.o.Archive, stage: r.o.Stage, staged: func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		done++

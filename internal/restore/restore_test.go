@@ -76,8 +76,9 @@ func TestARestoreThatBreaksOffAnywhereGoesOnAndDoublesNothing(t *testing.T) {
 		"GetPartitionStatistics": 2, "Import": 3, "GetImportState": 1,
 	} {
 		for _, after := range []bool{false, true} {
-			for at := range limit {
+			for at := range limit * 3 {
 				f := newMilvus(t)
+				at, f.silent, f.forgetful = at/3, at%3 == 1, at%3 == 2
 				n := 0
 				f.trouble = func(name string, done bool) error {
 					if name == request && done == after {

@@ -1,15 +1,15 @@
 package restore
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 	"google.golang.org/protobuf/proto"
+
+	"flowgraph/stages/column"
 )
 
 // firstUserField is the ID that Milvus gives the first field; the ones below
@@ -34,69 +34,60 @@ func creation(s *schemapb.CollectionSchema, name string) *schemapb.CollectionSch
 		f.FieldID, f.State = 0, schemapb.FieldState_FieldCreated
 		out.Fields = append(out.Fields, f)
 	}
+	for _, fn := range out.GetFunctions() { // they go by names
+		fn.Id, fn.InputFieldIds, fn.OutputFieldIds = 0, nil, nil
+	}
 	out.EnableDynamicField = hasDynamic(s)
 	return out
 }
 
-func hasDynamic(s *schemapb.CollectionSchema) bool { return dynamicID(s) != 0 }
+// withoutFunctions leaves out the functions whose results are not in the log,
+// and their fields.
+func withoutFunctions(s *schemapb.CollectionSchema) (*schemapb.CollectionSchema, error) {
+	parsed, err := column.NewSchema(s)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[int64]bool{}
+	names := map[string]bool{}
+	for _, f := range parsed.Computed {
+		gone[f.ID], names[f.Name] = true, true
+	}
+	out := proto.Clone(s).(*schemapb.CollectionSchema)
+	out.Fields = slices.DeleteFunc(out.Fields, func(f *schemapb.FieldSchema) bool { return gone[f.GetFieldID()] })
+	out.Functions = slices.DeleteFunc(out.Functions, func(fn *schemapb.FunctionSchema) bool {
+		return slices.ContainsFunc(fn.GetOutputFieldNames(), func(n string) bool { return names[n] }) ||
+			slices.ContainsFunc(fn.GetOutputFieldIds(), func(id int64) bool { return gone[id] })
+	})
+	return out, nil
+}
 
-// dynamicID is the ID of the dynamic field, 0 if there is none.
-func dynamicID(s *schemapb.CollectionSchema) int64 {
-	for _, f := range s.GetFields() {
-		if f.GetIsDynamic() {
-			return f.GetFieldID()
+// computed are the functions whose results are not in the log.
+func computed(s *schemapb.CollectionSchema) []string {
+	var names []string
+	without, err := withoutFunctions(s)
+	if err != nil {
+		return nil
+	}
+	kept := map[string]bool{}
+	for _, fn := range without.GetFunctions() {
+		kept[fn.GetName()] = true
+	}
+	for _, fn := range s.GetFunctions() {
+		if !kept[fn.GetName()] {
+			names = append(names, fn.GetName())
 		}
 	}
-	return 0
+	return names
+}
+
+func hasDynamic(s *schemapb.CollectionSchema) bool {
+	return slices.ContainsFunc(s.GetFields(), (*schemapb.FieldSchema).GetIsDynamic)
 }
 
 // partitionKey says whether a field decides the partition.
 func partitionKey(s *schemapb.CollectionSchema) bool {
 	return slices.ContainsFunc(s.GetFields(), (*schemapb.FieldSchema).GetIsPartitionKey)
-}
-
-// differences compares the archive's schema with the target's, as Milvus
-// describes it, by field ID, which is what an import goes by.
-func differences(want, have *schemapb.CollectionSchema) error {
-	var errs []error
-	fields := map[int64]*schemapb.FieldSchema{}
-	for _, f := range userFields(have) {
-		fields[f.GetFieldID()] = f
-	}
-	for _, f := range userFields(want) {
-		g := fields[f.GetFieldID()]
-		delete(fields, f.GetFieldID())
-		if g == nil {
-			errs = append(errs, fmt.Errorf("field %s (%d) is not in the target", f.GetName(), f.GetFieldID()))
-			continue
-		}
-		if a, b := fieldText(f), fieldText(g); a != b {
-			errs = append(errs, fmt.Errorf("field %d is %s in the archive and %s in the target", f.GetFieldID(), a, b))
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(fields)) {
-		errs = append(errs, fmt.Errorf("field %s (%d) of the target is not in the archive", fields[id].GetName(), id))
-	}
-	switch id := dynamicID(want); {
-	case hasDynamic(want) != have.GetEnableDynamicField():
-		errs = append(errs, fmt.Errorf("dynamic field: %v in the archive, %v in the target", hasDynamic(want), have.GetEnableDynamicField()))
-	case id != 0 && dynamicID(have) != 0 && id != dynamicID(have):
-		errs = append(errs, fmt.Errorf("the dynamic field is %d in the archive and %d in the target", id, dynamicID(have)))
-	case id != 0 && dynamicID(have) == 0 && id != lastID(have)+1: // not shown, and numbered last
-		errs = append(errs, fmt.Errorf("the dynamic field is %d in the archive and would be %d in the target", id, lastID(have)+1))
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", ErrTarget, errors.Join(errs...))
-}
-
-func lastID(s *schemapb.CollectionSchema) int64 {
-	last := int64(firstUserField - 1)
-	for _, f := range userFields(s) {
-		last = max(last, f.GetFieldID())
-	}
-	return last
 }
 
 // fieldText is everything of a field that an import or its rows depend on.

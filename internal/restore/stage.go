@@ -31,6 +31,7 @@ type Stage interface {
 // stager puts what an import reads under the prefix of its batch.
 type stager struct {
 	plan    *Plan
+	moved   map[int64]int64 // IDs of fields in the target, where they are others
 	archive checkpoints.Bucket
 	stage   Stage
 	encoder binlog.Encoder
@@ -80,18 +81,47 @@ func (st *stager) flush(ctx context.Context, prefix string, s *archive.LiveSegme
 	}
 	log := s.Flushes[i]
 	for _, f := range st.plan.Live.Fields {
-		key := fmt.Sprintf("%s%d/%d/%s", inserts(prefix, s), s.ID, f.ID, log.ID)
+		key := st.key(prefix, s, f.ID, log.ID)
 		if !slices.Contains(s.Fields, f.ID) {
 			if err := st.missing(ctx, key, f, s, log, int(log.Rows)); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := st.stage.Copy(ctx, checkpoints.InsertLogKey(s.Collection, s.Partition, s.ID, f.ID, log.ID), key); err != nil {
+		if err := st.file(ctx, checkpoints.InsertLogKey(s.Collection, s.Partition, s.ID, f.ID, log.ID), key, f.ID); err != nil {
 			return fmt.Errorf("stage %s: %w", key, err)
 		}
 	}
 	return nil
+}
+
+// id is a field's in the target.
+func (st *stager) id(field int64) int64 {
+	if to, other := st.moved[field]; other {
+		return to
+	}
+	return field
+}
+
+func (st *stager) key(prefix string, s *archive.LiveSegment, field int64, log string) string {
+	return fmt.Sprintf("%s%d/%d/%s", inserts(prefix, s), s.ID, st.id(field), log)
+}
+
+// file stages one file of a field, under the field's ID in the target, which
+// also stands in the file.
+func (st *stager) file(ctx context.Context, source, key string, field int64) error {
+	if st.id(field) == field {
+		return st.stage.Copy(ctx, source, key)
+	}
+	data, _, err := st.archive.Get(ctx, source)
+	if err != nil {
+		return fmt.Errorf("get %s: %w", source, err)
+	}
+	if err := binlog.Renumber(data, st.id(field)); err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	_, err = checkpoints.Replace(ctx, st.stage, key, checkpoints.Object{Parts: [][]byte{data}})
+	return err
 }
 
 // cut stages those rows of a flush that are not later than the moment.
@@ -111,7 +141,7 @@ func (st *stager) cut(ctx context.Context, prefix string, s *archive.LiveSegment
 		}
 	}
 	for _, f := range st.plan.Live.Fields {
-		key := fmt.Sprintf("%s%d/%d/%s", inserts(prefix, s), s.ID, f.ID, log.ID)
+		key := st.key(prefix, s, f.ID, log.ID)
 		at := slices.Index(s.Fields, f.ID)
 		if at < 0 {
 			err = st.missing(ctx, key, f, s, log, rows)
@@ -164,6 +194,7 @@ func (st *stager) missing(ctx context.Context, key string, f archive.LiveField, 
 
 func (st *stager) encode(ctx context.Context, key string, c *column.Column, s *archive.LiveSegment, log checkpoints.Log) error {
 	meta := binlog.Meta{Collection: s.Collection, Partition: s.Partition, Segment: s.ID, MinTS: log.MinTS, MaxTS: log.MaxTS}
+	c.Field.ID = st.id(c.Field.ID)
 	file, err := st.encoder.Encode(meta, c)
 	if err != nil {
 		return fmt.Errorf("stage %s: %w", key, err)

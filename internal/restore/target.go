@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
 	"flowgraph/internal/milvus"
 )
@@ -11,7 +14,8 @@ import (
 // target makes the collection or checks the one that is there, and makes the
 // partitions. It returns the collection's ID.
 func (r *run) target(ctx context.Context) (id int64, err error) {
-	if err := r.keys(ctx); err != nil {
+	schema, err := r.schema()
+	if err != nil {
 		return 0, err
 	}
 	name := r.o.Target
@@ -19,13 +23,16 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	made := have == nil
-	if made {
+	properties, err := r.keys(ctx, have)
+	if err != nil {
+		return 0, err
+	}
+	if have == nil {
 		partitions := 0
-		if partitionKey(r.plan.Schema) {
+		if partitionKey(schema) {
 			partitions = r.plan.Live.PartitionsMade()
 		}
-		if err := r.o.Milvus.Create(ctx, creation(r.plan.Schema, name), max(r.plan.Shards, 1), partitions); err != nil {
+		if err := r.o.Milvus.Create(ctx, creation(schema, name), max(r.plan.Shards, 1), partitions, properties); err != nil {
 			return 0, err
 		}
 		if have, err = r.o.Milvus.Describe(ctx, name); err != nil {
@@ -35,25 +42,46 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 			return 0, fmt.Errorf("%w: collection %s is not there after it was made", ErrMilvus, name)
 		}
 	}
-	if err := differences(r.plan.Schema, have.Schema); err != nil {
-		if made {
-			return 0, fmt.Errorf("collection %s was made, but Milvus numbers its fields in another way: %w", name, err)
-		}
+	ids, err := match(schema, have.Schema)
+	if err != nil {
 		return 0, fmt.Errorf("collection %s: %w", name, err)
 	}
+	r.moved = moved(ids)
 	return have.ID, r.partitions(ctx)
 }
 
-// keys refuses what would come back under other keys.
-func (r *run) keys(ctx context.Context) error {
+// schema is what the target is to have. Milvus computes no function's results
+// while it imports binlogs, and refuses an import without them.
+func (r *run) schema() (*schemapb.CollectionSchema, error) {
+	names := computed(r.plan.Schema)
+	if len(names) == 0 {
+		return r.plan.Schema, nil
+	}
+	if !r.o.WithoutFunctions {
+		return nil, fmt.Errorf("%w: what function %s computes is not in the log, and an import does not compute it", ErrFunctions, strings.Join(names, ", "))
+	}
+	return withoutFunctions(r.plan.Schema)
+}
+
+// keys refuses what would come back under other keys. Milvus 2.6 keeps those
+// of a collection with a property, which is returned for one that is to be made.
+func (r *run) keys(ctx context.Context, have *milvus.Collection) (map[string]string, error) {
 	if !autoID(r.plan.Schema) || r.o.AcceptNewKeys {
-		return nil
+		return nil, nil
 	}
 	version, err := r.o.Milvus.Version(ctx)
-	if err != nil || !milvus.Below(version, 2, 6) {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("%w: collection %s has keys that Milvus makes (autoID), and Milvus %s gives every imported row a new one", ErrKeys, r.plan.Live.Name, version)
+	name := r.plan.Live.Name
+	switch {
+	case milvus.Below(version, 2, 6):
+		return nil, fmt.Errorf("%w: collection %s has keys that Milvus makes (autoID), and Milvus %s gives every imported row a new one", ErrKeys, name, version)
+	case have != nil && have.Properties[milvus.KeepKeys] != "true":
+		return nil, fmt.Errorf("%w: collection %s makes its keys (autoID) and has not the property %s=true, with which Milvus %s would keep those that are imported",
+			ErrKeys, r.o.Target, milvus.KeepKeys, version)
+	}
+	return map[string]string{milvus.KeepKeys: "true"}, nil
 }
 
 func (r *run) partitions(ctx context.Context) error {
