@@ -25,11 +25,13 @@ type WorkerStatus struct {
 }
 
 // A flow shows its buffer with its next pack, which comes every second at
-// latest, unless the store holds it up.
-const lookWait = 1500 * time.Millisecond
-
-// recently is how old a view may be not to be waited for.
-const recently = 5 * time.Second
+// latest, unless the store holds it up. Where somebody looks again and again,
+// only flows that are busy are waited for: nothing moves in the others.
+const (
+	lookWait  = 1500 * time.Millisecond
+	againWait = 100 * time.Millisecond
+	recently  = 5 * time.Second // how old a view may be to be good enough
+)
 
 // Look has all flows show their buffers, waits for them a little while if
 // nobody has looked of late, and returns what is known. Without a Look nothing
@@ -52,19 +54,23 @@ func (w *Worker) Events(after uint64, limit int) Events { return w.metrics.event
 
 // askViews waits for no flow that has been asked before and is blocked.
 func (w *Worker) askViews(ctx context.Context, flows []*flowStatus) {
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
-	defer cancel()
-	now := time.Now()
+	now, wait := time.Now(), againWait
 	var waitFor []*flowStatus
 	for _, f := range flows {
 		if !f.isRunning() {
 			continue
 		}
 		last, since := f.views.last.Load(), f.views.ask(now.UnixMilli())
-		if (last == nil || now.Sub(time.UnixMilli(last.at)) > recently) && now.Sub(time.UnixMilli(since)) < lookWait {
-			waitFor = append(waitFor, f)
+		if now.Sub(time.UnixMilli(since)) >= lookWait {
+			continue
+		}
+		waitFor = append(waitFor, f)
+		if last == nil || now.Sub(time.UnixMilli(last.at)) > recently {
+			wait = lookWait
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for len(waitFor) > 0 {
