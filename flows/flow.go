@@ -86,8 +86,8 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.sameLog(ctx, doc); err != nil {
-		return err
+	if err := f.sameLog(ctx, doc.Seek); err != nil {
+		return fmt.Errorf("%w: %w", errClaim, err)
 	}
 	f.Status.logStart.Store(start)
 	f.Status.logEnd.Store(end)
@@ -164,7 +164,7 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		},
 	})
 
-	newSource(r.ctx, stop, mailbox, from, f.Until).
+	f.newSource(r, stop, mailbox, from, doc.Seek).
 		Via(lift(r, "decode", decoder.Step)).
 		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
 		Via(lift(r, "position filter", filter.Step)).
@@ -195,6 +195,7 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 			s.readTick.Store(p.End.Tick)
 			s.stepped(b, p, cuts)
 		}
+		p.Release()
 		return cuts, err
 	}
 }

@@ -34,6 +34,7 @@ type Worker struct {
 	started   time.Time
 	begun     atomic.Bool // Run was called
 	patience  patience
+	slabs     stages.Slabs // of the flows' batches
 
 	ctx  context.Context // kill, of everything
 	fail context.CancelCauseFunc

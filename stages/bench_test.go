@@ -15,62 +15,118 @@ import (
 )
 
 // BenchmarkStages takes inserts of a 128-dim float vector, a key and a text
-// from the record to the segment's columns.
+// from the record to the segment's columns: the decoder alone, what follows
+// it, and both.
 func BenchmarkStages(b *testing.B) {
 	for _, rows := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) { benchmarkStages(b, rows) })
+		w := newWorkbench(b, rows)
+		for _, part := range []struct {
+			name string
+			run  func() error
+		}{{"decode", w.decode}, {"place", w.placeOnly}, {"whole", w.whole}} {
+			b.Run(fmt.Sprintf("%s/rows=%d", part.name, rows), func(b *testing.B) {
+				b.SetBytes(w.bytes)
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := part.run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(w.records)), "ns/msg")
+			})
+		}
 	}
 }
 
-func benchmarkStages(b *testing.B, rows int) {
+// workbench is a line of stages over a batch of about a MiB that comes again
+// and again.
+type workbench struct {
+	records []Record
+	bytes   int64
+	offset  int64
+	slabs   Slabs
+	pool    column.Pool
+	decoder *Decoder
+	filter  *Filter
+	buffer  *Buffer
+	decoded *Pack // for placeOnly
+}
+
+func newWorkbench(t testing.TB, rows int) *workbench {
 	const dim, collection = 128, 7
-	raw, bytes := benchmarkBatch(b, rows, dim, collection)
-	pool := &column.Pool{}
+	w := &workbench{decoder: NewDecoder(checkpoints.Position{})}
+	w.records, w.bytes = benchmarkBatch(t, rows, dim, collection)
 	names, err := checkpoints.NewNames(checkpoints.VChannel{Topic: "t", TopicID: "i"}, 1)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	doc := &checkpoints.Document{Collections: map[int64]*checkpoints.Collection{
-		collection: {Schema: benchmarkSchema(b, dim), LastDDL: -1},
+		collection: {Schema: benchmarkSchema(t, dim), LastDDL: -1},
 	}}
-	buffer, err := NewBuffer(doc, BufferConfig{Limits: DefaultLimits(), Names: names, Pool: pool})
-	if err != nil {
-		b.Fatal(err)
+	if w.buffer, err = NewBuffer(doc, BufferConfig{Limits: DefaultLimits(), Names: names, Pool: &w.pool}); err != nil {
+		t.Fatal(err)
 	}
-	decoder := NewDecoder(checkpoints.Position{})
-	filter := NewFilter(doc, func(_ context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
+	w.filter = NewFilter(doc, func(_ context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
 		return map[int64]checkpoints.Known{}, nil
 	})
-	b.SetBytes(bytes)
-	b.ReportAllocs()
-	offset := int64(0)
-	for b.Loop() {
-		in := &Raw{Records: append([]Record(nil), raw...), Now: 1}
-		for i := range in.Records {
-			in.Records[i].Offset = offset
-			offset++
-		}
-		packs, err := decoder.Step(b.Context(), in)
-		for _, step := range []func(context.Context, *Pack) ([]*Pack, error){Splitter{}.Step, filter.Step} {
-			if err != nil {
-				b.Fatal(err)
-			}
-			packs, err = step(b.Context(), packs[0])
-		}
-		cuts, err := buffer.Step(b.Context(), packs[0])
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, c := range cuts {
-			for _, col := range c.Columns {
-				col.Free(pool)
-			}
-		}
+	packs, err := w.decoder.Step(t.Context(), &Raw{Records: w.raw().Records, Now: 1})
+	if err != nil {
+		t.Fatal(err)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(raw)), "ns/msg")
+	w.decoded = packs[0]
+	return w
 }
 
-func benchmarkSchema(b *testing.B, dim int) []byte {
+// raw is the next batch.
+func (w *workbench) raw() *Raw {
+	in := w.slabs.Raw(len(w.records))
+	in.Now = 1
+	for _, r := range w.records {
+		r.Offset = w.offset
+		w.offset++
+		in.Add(r)
+	}
+	return in
+}
+
+func (w *workbench) decode() error {
+	packs, err := w.decoder.Step(context.Background(), w.raw())
+	if err == nil {
+		packs[0].Release()
+	}
+	return err
+}
+
+func (w *workbench) placeOnly() error { return w.place(w.decoded) }
+
+func (w *workbench) whole() error {
+	packs, err := w.decoder.Step(context.Background(), w.raw())
+	if err != nil {
+		return err
+	}
+	return w.place(packs[0])
+}
+
+func (w *workbench) place(p *Pack) error {
+	ctx := context.Background()
+	packs, err := Splitter{}.Step(ctx, p)
+	if err == nil {
+		packs, err = w.filter.Step(ctx, packs[0])
+	}
+	if err != nil {
+		return err
+	}
+	cuts, err := w.buffer.Step(ctx, packs[0])
+	for _, c := range cuts {
+		for _, col := range c.Columns {
+			col.Free(&w.pool)
+		}
+	}
+	packs[0].Release()
+	return err
+}
+
+func benchmarkSchema(b testing.TB, dim int) []byte {
 	schema, err := proto.Marshal(&schemapb.CollectionSchema{Name: "c", Fields: []*schemapb.FieldSchema{
 		{FieldID: 100, Name: "pk", DataType: schemapb.DataType_Int64, IsPrimaryKey: true},
 		{FieldID: 101, Name: "vec", DataType: schemapb.DataType_FloatVector,
@@ -84,7 +140,7 @@ func benchmarkSchema(b *testing.B, dim int) []byte {
 }
 
 // benchmarkBatch is about a MiB of inserts.
-func benchmarkBatch(b *testing.B, rows, dim int, collection int64) ([]Record, int64) {
+func benchmarkBatch(b testing.TB, rows, dim int, collection int64) ([]Record, int64) {
 	var records []Record
 	var bytes int64
 	for id := int64(451000000000000000); bytes < 1<<20; {

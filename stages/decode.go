@@ -29,21 +29,26 @@ func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
 		Signal: in.Signal, Start: d.next, Hold: d.hold(d.next),
 		Bytes: in.Bytes, Now: in.Now, Free: in.Free,
 	}
-	batch := batch{pack: pack, inserts: make([]wire.Insert, 0, len(in.Records))}
-	pack.Messages = make([]Message, 0, len(in.Records))
+	batch := batch{pack, in.slab}
+	if batch.slab == nil {
+		n := len(in.Records)
+		batch.slab = &slab{messages: make([]Message, 0, n), inserts: make([]wire.Insert, 0, n)}
+	}
+	pack.slab, pack.Messages = batch.slab, batch.slab.messages
 	for i := range in.Records {
 		if err := d.record(&batch, &in.Records[i]); err != nil {
 			return nil, err
 		}
 	}
+	batch.slab.messages = pack.Messages
 	pack.End, pack.HoldAfter, pack.Open = d.next, d.hold(d.next), d.open.bytes
 	return []*Pack{pack}, nil
 }
 
-// batch is a pack under construction with the slabs that its messages share.
+// batch is a pack under construction with the slab that its messages share.
 type batch struct {
-	pack    *Pack
-	inserts []wire.Insert
+	pack *Pack
+	slab *slab
 }
 
 func (d *Decoder) record(b *batch, r *Record) error {

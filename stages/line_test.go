@@ -15,7 +15,8 @@ type line struct {
 	doc     *checkpoints.Document
 	epoch   int64
 	now     int64
-	err     error // of the last step
+	err     error        // of the last step
+	slabs   stages.Slabs // so that what is not copied shows
 	decoder *stages.Decoder
 	filter  *stages.Filter
 	buffer  *stages.Buffer
@@ -50,7 +51,16 @@ func (l *line) start(config stages.BufferConfig) {
 
 func (l *line) poll(records ...stages.Record) []*stages.Cut {
 	l.t.Helper()
-	return l.send(&stages.Raw{Records: records})
+	raw := l.slabs.Raw(len(records))
+	for _, r := range records {
+		headers := r.Headers
+		r.Headers = nil
+		raw.Add(r)
+		for _, h := range headers {
+			raw.AddHeader(h.Key, h.Value)
+		}
+	}
+	return l.send(raw)
 }
 
 // send returns the cuts that a batch leads to; an error of a stage is kept.
@@ -68,6 +78,7 @@ func (l *line) send(raw *stages.Raw) (cuts []*stages.Cut) {
 				var more []*stages.Cut
 				more, err = l.buffer.Step(ctx, kept[0])
 				cuts = append(cuts, more...)
+				kept[0].Release()
 			}
 		}
 	}

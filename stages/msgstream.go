@@ -24,7 +24,7 @@ func (d *Decoder) message(b *batch, r *Record, at checkpoints.Position) Message 
 	case commonpb.MsgType_Insert:
 		return d.once(b, insert(b, base, rest), at)
 	case commonpb.MsgType_Delete:
-		return d.once(b, remove(r), at)
+		return d.once(b, remove(b, r), at)
 	}
 	return d.other(b, r)
 }
@@ -79,8 +79,7 @@ func (d *Decoder) tick(ts uint64) {
 }
 
 func insert(b *batch, base wire.Base, rest []byte) Message {
-	b.inserts = append(b.inserts, wire.Insert{})
-	m := &b.inserts[len(b.inserts)-1]
+	m := b.slab.insert()
 	err := m.ParseRest(base, rest)
 	if err == nil && (m.Collection <= 0 || m.Partition <= 0 || m.Segment < 0) {
 		err = fmt.Errorf("insert into collection %d, partition %d, segment %d: an ID is negative or missing", m.Collection, m.Partition, m.Segment)
@@ -91,8 +90,8 @@ func insert(b *batch, base wire.Base, rest []byte) Message {
 	return Message{Insert: m}
 }
 
-func remove(r *Record) Message {
-	m := &wire.Delete{}
+func remove(b *batch, r *Record) Message {
+	m := b.slab.delete()
 	err := m.Parse(r.Value)
 	if err == nil && (m.Collection <= 0 || m.Partition <= 0 && m.Partition != -1) {
 		err = fmt.Errorf("delete in collection %d, partition %d: an ID is negative or missing", m.Collection, m.Partition)

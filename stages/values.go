@@ -40,6 +40,7 @@ type Raw struct {
 	Bytes   int64 // of the records, for the memory budget
 	Now     int64 // wall time, Unix ms
 	Free    int64 // bytes the buffer is asked to flush because memory is short
+	slab    *slab // where Records stand; nil if not made by Slabs
 }
 
 // Pack is a batch of consecutive messages with one start and one end, or one
@@ -58,6 +59,7 @@ type Pack struct {
 	Now             int64
 	Free            int64
 	Counts          Counts
+	slab            *slab // where Messages stand; of the parts of a pack only the last one's
 }
 
 // Counts is what happened to the records of a pack on its way.

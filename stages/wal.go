@@ -69,7 +69,7 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 		m := walRows(b, r, w)
 		if w.InTxn && !m.empty() {
 			m.Record = *r
-			if !d.open.add(w.Txn, m, w.Tick) {
+			if !d.open.add(w.Txn, m.own(), w.Tick) {
 				b.pack.Counts.Orphans++
 			}
 			return Message{}, nil
@@ -117,7 +117,7 @@ func (d *Decoder) commit(b *batch, w wire.WAL, at checkpoints.Position) {
 // timestamps and shard in it are placeholders: the headers have them.
 func walRows(b *batch, r *Record, w wire.WAL) Message {
 	if w.Type == walDelete {
-		m := remove(r)
+		m := remove(b, r)
 		if m.Delete != nil {
 			m.Delete.Shard = []byte(w.VChannel)
 			m.Delete.Stamp(w.Tick)

@@ -14,13 +14,13 @@ import (
 	"flowgraph/flows"
 	"flowgraph/sinks"
 	"flowgraph/stages"
-	"flowgraph/stages/wire"
 )
 
 // life is one flow, from its start to its end.
 type life struct {
 	*world
 	log    *script // whose records it reads
+	slabs  stages.Slabs
 	number int
 	kill   context.CancelCauseFunc
 	stop   context.CancelFunc
@@ -182,13 +182,14 @@ func (l *life) read(upTo, batch int) {
 		records = records[1:]
 	}
 	for len(records) > 0 && !l.over() {
-		raw := &stages.Raw{}
+		raw := l.slabs.Raw(min(batch, len(records)))
 		for _, r := range records[:min(batch, len(records))] {
 			rec := stages.Record{Offset: r.Offset, LeaderEpoch: 1, Time: r.Timestamp, Value: r.Value, Control: l.log.control[r.Offset]}
+			raw.Add(rec)
 			for _, h := range r.Headers {
-				rec.Headers = append(rec.Headers, wire.Header{Key: h.Name, Value: h.Value})
+				raw.AddHeader(h.Name, h.Value)
 			}
-			raw.Records, raw.Bytes = append(raw.Records, rec), raw.Bytes+int64(len(r.Value))
+			raw.Bytes += int64(len(r.Value))
 			next = checkpoints.After(r.Offset)
 		}
 		records = records[len(raw.Records):]

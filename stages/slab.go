@@ -1,0 +1,96 @@
+package stages
+
+import (
+	"slices"
+	"sync"
+
+	"flowgraph/stages/wire"
+)
+
+// Slabs hands out the memory in which a batch's records and messages stand and
+// takes it back, so that a message costs no allocation. The zero value is
+// ready; it is safe for concurrent use and shared by all flows of a worker.
+type Slabs struct{ pool sync.Pool }
+
+// slab is the memory of one batch.
+type slab struct {
+	from     *Slabs
+	records  []Record
+	headers  []wire.Header
+	messages []Message
+	inserts  []wire.Insert
+	deletes  []wire.Delete
+}
+
+// maxSlab is how many messages a slab may have room for to be kept.
+const maxSlab = 1 << 13
+
+// Raw returns a batch with room for n records, which are to be added.
+func (s *Slabs) Raw(n int) *Raw {
+	m, ok := s.pool.Get().(*slab)
+	if !ok {
+		m = &slab{from: s}
+	}
+	m.records = slices.Grow(m.records, n)
+	return &Raw{slab: m}
+}
+
+// Add adds a record.
+func (r *Raw) Add(record Record) {
+	r.slab.records = append(r.slab.records, record)
+	r.Records = r.slab.records
+}
+
+// AddHeader adds a header to the last record.
+func (r *Raw) AddHeader(key string, value []byte) {
+	last := &r.Records[len(r.Records)-1]
+	all := append(r.slab.headers, wire.Header{Key: key, Value: value})
+	last.Headers = all[len(all)-len(last.Headers)-1 : len(all) : len(all)]
+	r.slab.headers = all
+}
+
+// Release gives the memory of a pack's messages back once the buffer has
+// copied what it needs: nobody may hold a view of them any more.
+func (p *Pack) Release() {
+	m := p.slab
+	if m == nil || m.from == nil || max(cap(m.messages), cap(m.records)) > maxSlab {
+		return
+	}
+	p.slab, p.Messages = nil, nil
+	// What was used must not hold back what was fetched.
+	clear(m.records)
+	clear(m.headers)
+	clear(m.messages)
+	clear(m.inserts)
+	clear(m.deletes)
+	m.records, m.headers, m.messages = m.records[:0], m.headers[:0], m.messages[:0]
+	m.inserts, m.deletes = m.inserts[:0], m.deletes[:0]
+	m.from.pool.Put(m)
+}
+
+// insert returns an empty insert. Where the slab moves on to a bigger one,
+// earlier inserts stay where they are.
+func (m *slab) insert() *wire.Insert {
+	m.inserts = append(m.inserts, wire.Insert{})
+	return &m.inserts[len(m.inserts)-1]
+}
+
+func (m *slab) delete() *wire.Delete {
+	m.deletes = append(m.deletes, wire.Delete{})
+	return &m.deletes[len(m.deletes)-1]
+}
+
+// own copies a message out of its slab: that of a transaction waits for its
+// commit.
+func (m Message) own() Message {
+	m.Record.Headers = slices.Clone(m.Record.Headers)
+	if m.Insert != nil {
+		in := *m.Insert
+		m.Insert = &in
+	}
+	if m.Delete != nil {
+		del := *m.Delete
+		m.Delete = &del
+	}
+	return m
+}
