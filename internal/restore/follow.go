@@ -124,6 +124,9 @@ func (r *run) ask(ctx context.Context, i int) error {
 	if err := r.journal.change(ctx, func() { s.Asked = true }); err != nil {
 		return err
 	}
+	// A request that is given up may still be done: its answer is waited for,
+	// also when another import has failed or the restore is to end.
+	ctx = context.WithoutCancel(ctx)
 	end, _ := r.plan.end()
 	prefix, first := r.batchPrefix(i), b.segments[0]
 	task, err := r.o.Milvus.ImportBinlogs(ctx, r.o.Target, b.partition,
