@@ -54,6 +54,9 @@ func TestAStoreThatIsAwayForLongFillsMemoryOrCostsPartitions(t *testing.T) {
 	// What was fetched already is still placed; then nothing may come.
 	paused := writer.sent.Load()
 	settled, most := w.settled(p, used), int64(0)
+	if limit := 1.25 * budget; settled > limit { // what one fetch brings is taken whole
+		t.Errorf("reading pauses at %.0f bytes, %.0f are allowed", settled, limit)
+	}
 	for begin := time.Now(); time.Since(begin) < time.Duration(sessions())*session; pause(50 * time.Millisecond) {
 		most = max(most, p.resident())
 		if now := p.metric(used); now > settled {
