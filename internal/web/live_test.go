@@ -1,0 +1,279 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+
+	"flowgraph/flows"
+	"flowgraph/internal/devstack"
+	"flowgraph/internal/recording"
+	"flowgraph/internal/web"
+	"flowgraph/sinks"
+)
+
+// stack is a broker, a bucket behind a door that can be shut, and what a
+// worker on them shows.
+type stack struct {
+	t      *testing.T
+	home   string // of this package
+	broker *devstack.Broker
+	bucket *sinks.Bucket
+	shut   atomic.Pointer[refusal] // what the store answers to puts; nil: they pass
+}
+
+// refusal is an answer of an S3 store.
+type refusal struct {
+	status int
+	code   string
+}
+
+func newStack(t *testing.T, security devstack.Security) *stack {
+	t.Helper()
+	find(t)
+	s := &stack{t: t}
+	var err error
+	if s.home, err = os.Getwd(); err != nil { // the embedded bucket goes elsewhere
+		t.Fatal(err)
+	}
+	broker, err := devstack.StartBroker(devstack.BrokerConfig{Security: security})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { broker.Close() })
+	store, err := devstack.StartBucket(t.Context(), devstack.BucketConfig{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	target, err := url.Parse(store.Endpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	door := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if no := s.shut.Load(); no != nil && r.Method == http.MethodPut {
+			rw.Header().Set("Content-Type", "application/xml")
+			rw.WriteHeader(no.status)
+			fmt.Fprintf(rw, "<Error><Code>%s</Code><Message>as the test wants it</Message></Error>", no.code)
+			return
+		}
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(door.Close)
+	cfg := sinks.Default()
+	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = door.URL, "a-bucket", "minioadmin", "minioadmin"
+	cfg.BackoffRefusal, cfg.BackoffWait = 200*time.Millisecond, 200*time.Millisecond
+	if s.bucket, err = sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.bucket.Close)
+	s.broker = broker
+	return s
+}
+
+// start runs a worker and returns its page's address.
+func (s *stack) start(edits ...func(*flows.Config)) string {
+	s.t.Helper()
+	cfg := flows.DefaultConfig()
+	cfg.Brokers, cfg.Topics = []string{s.broker.Addr()}, []string{"^by-dev-rootcoord-dml_[0-9]+$"}
+	cfg.SessionTimeout, cfg.Grace = time.Second, time.Second
+	cfg.Client = []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}
+	for _, edit := range edits {
+		edit(&cfg)
+	}
+	registry := prometheus.NewRegistry()
+	worker, err := flows.NewWorker(cfg, s.bucket, registry, zerolog.Nop())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server := httptest.NewServer(web.Handler(web.Options{Worker: worker, Store: s.bucket, Metrics: registry, Log: zerolog.Nop()}))
+	s.t.Cleanup(server.Close)
+	ctx, kill := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = worker.Run(ctx, ctx) // a kill, whose error is expected
+	}()
+	s.t.Cleanup(func() { kill(); <-ended })
+	return server.URL + "/"
+}
+
+// replay writes a recording to the broker.
+func (s *stack) replay(name string) {
+	s.t.Helper()
+	path := filepath.Join(s.home, "../../testdata/recordings", name, "records.jsonl.gz")
+	o := recording.ReplayOptions{Client: s.broker.Client(), Append: true}
+	if _, err := recording.Replay(s.t.Context(), s.t.Context(), path, o); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// produce writes one record.
+func (s *stack) produce(topic string, data []byte) {
+	s.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Addr()), kgo.AllowAutoTopicCreation())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(s.t.Context(), &kgo.Record{Topic: topic, Value: data}).FirstErr(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ask reads JSON from the API.
+func ask[T any](t *testing.T, address string) T {
+	t.Helper()
+	r, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var v T
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+const channel = "by-dev-rootcoord-dml_0-0"
+
+// one is what /api/vchannels/{name} answers.
+type one struct {
+	VChannel flows.FlowStatus      `json:"vchannel"`
+	Segments []flows.SegmentStatus `json:"segments"`
+}
+
+func TestTheFigureShowsWhatTheAPISaysBeforeAndAfterAFlush(t *testing.T) {
+	s := newStack(t, devstack.Security{})
+	s.replay("all_types")
+	s.shut.Store(nil)
+	address := s.start(func(c *flows.Config) { c.Limits.FlushAge = 6 * time.Second })
+	b := open(t, address+"#"+channel, 1280, 900)
+	b.until("rows are buffered", `[...document.querySelectorAll(".lane .buffered")].some((e) => !e.hidden)`)
+	said := ask[one](t, address+"api/vchannels/"+channel)
+	var labels []string
+	for _, g := range said.Segments {
+		labels = append(labels, g.Collection+" / "+g.Partition)
+	}
+	shown := value[[]string](b, `[...document.querySelectorAll(".bar .label span:first-child")].map((e) => e.textContent)`)
+	if !slices.Equal(shown, labels[:min(len(labels), len(shown))]) || len(shown) == 0 {
+		t.Errorf("the figure shows %v, the API says %v", shown, labels)
+	}
+	if text := b.text("#figure-says"); said.VChannel.Held == nil || !strings.Contains(text, said.VChannel.Held.Segment) {
+		t.Errorf("the page says %q, the API %+v", text, said.VChannel.Held)
+	}
+	if text := b.text("#axis .flag.seek"); text != fmt.Sprintf("seek position %d", said.VChannel.Seek) {
+		t.Errorf("the flag says %q, the API %d", text, said.VChannel.Seek)
+	}
+	b.until("a flush is told", `document.querySelector("#events-list").textContent.includes("buffer_stale")`)
+	b.until("its rows are shown as persisted", `[...document.querySelectorAll(".lane .persisted")].some((e) => !e.hidden && e.offsetWidth > 0)`)
+	b.until("nothing holds the position back", `document.querySelector("#figure-says").textContent.startsWith("Everything that was read is stored")`)
+	said = ask[one](t, address+"api/vchannels/"+channel)
+	if said.VChannel.Held != nil || said.VChannel.Lag != 0 {
+		t.Errorf("the API says %+v", said.VChannel)
+	}
+	b.picture("live")
+}
+
+func TestAStoreThatRefusesIsExplained(t *testing.T) {
+	s := newStack(t, devstack.Security{})
+	s.replay("all_types")
+	b := open(t, s.start(func(c *flows.Config) { c.Limits.FlushAge = 2 * time.Second }), 1280, 900)
+	b.until("it is claimed", `document.querySelector("#figure-title").textContent.startsWith("by-dev")`)
+	for _, no := range []struct {
+		refusal
+		words string
+	}{
+		{refusal{403, "AccessDenied"}, "is the bucket read-only"},
+		{refusal{404, "NoSuchBucket"}, "Create it"},
+		{refusal{507, "XMinioStorageFull"}, "The store is full"},
+	} {
+		s.shut.Store(&no.refusal)
+		s.replay("all_types")
+		b.until("it is told that the store says "+no.code, fmt.Sprintf(`document.querySelector("#problems").textContent.includes(%q)`, no.code))
+		if text := b.text("#problems"); !strings.Contains(text, "What to do: ") || !strings.Contains(text, no.words) {
+			t.Errorf("no word of what to do: %s", text)
+		}
+		b.picture("store-" + no.code)
+	}
+	s.shut.Store(nil)
+	b.until("the trouble is over", `document.querySelector("#problems").textContent === ""`)
+}
+
+func TestAVChannelThatStoppedAtABadRecordIsExplained(t *testing.T) {
+	s := newStack(t, devstack.Security{})
+	s.replay("all_types")
+	b := open(t, s.start(func(c *flows.Config) { c.StopOnBad = true }), 1280, 900)
+	b.until("it runs", `document.querySelector("#figure-state").textContent === "running"`)
+	s.produce("by-dev-rootcoord-dml_0", []byte("poison"))
+	b.until("it is told that it stopped", `document.querySelector("#problems .bad")?.textContent.includes("stopped")`)
+	if text := b.text("#problems"); !strings.Contains(text, "--on-bad-record quarantine") || !strings.Contains(text, "bad record at offset") {
+		t.Errorf("no word of what to do: %s", text)
+	}
+	b.until("the figure says so too", `document.querySelector("#axis .flag.bad")?.textContent.startsWith("stopped at")`)
+	if phase := b.text("#phase"); phase != "1 stopped" {
+		t.Errorf("the worker is shown as %s", phase)
+	}
+	b.picture("stopped")
+}
+
+func TestAKafkaThatCannotBeUsedIsExplained(t *testing.T) {
+	s := newStack(t, devstack.Security{ACLs: true, Users: []devstack.User{
+		{Mechanism: "PLAIN", Name: "admin", Password: "right", Super: true},
+		{Mechanism: "PLAIN", Name: "reader", Password: "right", Groups: []string{"flowgraph"}},
+	}})
+	login := func(user, password string) func(*flows.Config) {
+		return func(c *flows.Config) {
+			c.Client = append(c.Client, kgo.SASL(plain.Auth{User: user, Pass: password}.AsMechanism()))
+		}
+	}
+	admin, err := kgo.NewClient(kgo.SeedBrokers(s.broker.Addr()), kgo.AllowAutoTopicCreation(), kgo.SASL(plain.Auth{User: "admin", Pass: "right"}.AsMechanism()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := admin.ProduceSync(t.Context(), &kgo.Record{Topic: "by-dev-rootcoord-dml_0", Value: []byte("x")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		edit  func(*flows.Config)
+		words string
+	}{
+		"a broken address":    {func(c *flows.Config) { c.Brokers = []string{"127.0.0.1:1"} }, "Nothing listens at this address"},
+		"an unknown name":     {func(c *flows.Config) { c.Brokers = []string{"kafka.invalid:9092"} }, "cannot be resolved"},
+		"a wrong password":    {login("admin", "wrong"), "user name"},
+		"a topic without ACL": {login("reader", "right"), "allow DESCRIBE and READ"},
+		"an ACL that a list of partitions lacks": {func(c *flows.Config) {
+			login("reader", "right")(c)
+			c.Topics, c.Partitions = nil, map[string][]int32{"by-dev-rootcoord-dml_0": {0}}
+		}, "may not read this topic"},
+		"a group without ACL": {func(c *flows.Config) { login("reader", "right")(c); c.Group = "other" }, "may not use this consumer group"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, s.start(c.edit), 1280, 900)
+			b.until("it is told what to do", fmt.Sprintf(`document.querySelector("#problems").textContent.includes(%q)`, c.words))
+			b.do(chromedp.Evaluate[chromedp.Void]("0"))
+			b.picture("kafka-" + strings.ReplaceAll(name, " ", "-"))
+		})
+	}
+}
