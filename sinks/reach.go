@@ -70,7 +70,7 @@ func unreachable(err error, cfg BucketConfig) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var plain tls.RecordHeaderError
-	var alert tls.AlertError
+	var alert *net.OpError
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &unknown) && cfg.CAFile == "":
@@ -83,7 +83,7 @@ func unreachable(err error, cfg BucketConfig) string {
 		return "its certificate is not valid: renew it there, and check this machine's clock"
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "it does not speak TLS on this port: write s3-endpoint as http://HOST:PORT"
-	case errors.As(err, &alert):
+	case errors.As(err, &alert) && alert.Op == "remote error": // of TLS
 		return "it refuses the TLS connection: it may want a client certificate, check s3-cert-file and s3-key-file"
 	case errors.As(err, &dns):
 		return fmt.Sprintf("its host %s is not known: check s3-endpoint", dns.Name)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	checkTimeout = 7 * time.Second // of one try
+	checkTimeout = 6 * time.Second // of one try
 	checkPause   = time.Second
 )
 

@@ -6,8 +6,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -85,7 +88,7 @@ func (c Config) certificates(err error) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var plain tls.RecordHeaderError
-	var alert tls.AlertError
+	var alert *net.OpError
 	switch {
 	case errors.Is(err, ErrToken):
 		return ""
@@ -99,12 +102,12 @@ func (c Config) certificates(err error) string {
 		return "Kafka's certificate is not valid: renew it there, and check this machine's clock"
 	case errors.As(err, &plain):
 		return "Kafka does not speak TLS on this port: remove --kafka-tls, or give the TLS port in --brokers"
-	case errors.As(err, &alert) && c.CertFile == "":
+	case !errors.As(err, &alert) || alert.Op != "remote error": // of TLS
+		return ""
+	case c.CertFile == "":
 		return "Kafka refuses the TLS connection: it may want a client certificate, give --kafka-cert-file and --kafka-key-file"
-	case errors.As(err, &alert):
-		return "Kafka refuses the TLS connection: check that its authority has signed --kafka-cert-file, and that it has not expired"
 	}
-	return ""
+	return "Kafka refuses the TLS connection: check that an authority that it knows has signed --kafka-cert-file, and that it has not expired"
 }
 
 func (c Config) loginFailed() string {
@@ -131,29 +134,31 @@ func (c Config) who() string {
 func (c Config) absence(err error) string {
 	var closed *kgo.ErrFirstReadEOF
 	var dns *net.DNSError
-	var network net.Error
+	var network *net.OpError
+	brokers := strings.Join(c.Brokers, ",")
 	switch {
 	case errors.As(err, &closed):
-		return c.hangUp()
+		return "Kafka ends the connection at once: " + c.otherPort()
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "Kafka ends the connection: " + c.otherPort()
 	case errors.As(err, &dns):
 		return fmt.Sprintf("Kafka's host %s is not known: check --brokers", dns.Name)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network),
-		strings.Contains(err.Error(), "unable to dial"):
-		return fmt.Sprintf("Kafka cannot be reached: check --brokers (%s) and that it runs", strings.Join(c.Brokers, ","))
+	case errors.As(err, &network) && network.Op == "dial", strings.Contains(err.Error(), "unable to dial"):
+		return fmt.Sprintf("Kafka cannot be reached: check --brokers (%s) and that it runs", brokers)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Sprintf("Kafka does not answer: check --brokers (%s); %s", brokers, c.otherPort())
 	}
 	return ""
 }
 
-// hangUp lists what makes a broker end a connection without a word.
-func (c Config) hangUp() string {
-	var why []string
+// otherPort lists what makes a broker say nothing that a client understands.
+func (c Config) otherPort() string {
+	why := "it may speak TLS on this port (add --kafka-tls)"
 	if c.TLS {
-		why = append(why, "it may not speak TLS on this port (--kafka-tls)")
-	} else {
-		why = append(why, "it may speak TLS on this port (--kafka-tls)")
+		why = "it may not speak TLS on this port (--kafka-tls)"
 	}
 	if c.SASL == "" || c.SASL == NoLogin {
-		why = append(why, "or want a login (--kafka-sasl)")
+		return why + ", or want a login (--kafka-sasl)"
 	}
-	return "Kafka ends the connection at once: " + strings.Join(why, " ")
+	return why + ", or refuse the login (--kafka-sasl, --kafka-user, --kafka-password)"
 }
