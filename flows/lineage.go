@@ -19,25 +19,39 @@ type Lineage func(ctx context.Context, epoch int32) (end int64, err error)
 // errNoLineage: the broker keeps no epochs, so it cannot tell.
 var errNoLineage = errors.New("the broker keeps no leader epochs")
 
-// sameLog compares the position with the log's own history. A log that lost
-// its end to an unclean election, and has grown again since, has other records
-// at offsets that count as persisted: these would be dropped unread.
-func (f *Flow) sameLog(ctx context.Context, doc *checkpoints.Document) error {
-	seek := doc.Seek
-	if f.Lineage == nil || seek.LeaderEpoch < 0 {
+// sameLog compares a position with the log's own history. A log that lost its
+// end to an unclean election, and has grown again since, has other records at
+// offsets that count as persisted: these would be dropped unread.
+func (f *Flow) sameLog(ctx context.Context, p checkpoints.Position) error {
+	if f.Lineage == nil || p.LeaderEpoch < 0 {
 		return nil
 	}
-	end, err := f.Lineage(ctx, seek.LeaderEpoch)
+	end, err := f.Lineage(ctx, p.LeaderEpoch)
 	switch {
 	case errors.Is(err, errNoLineage):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: leader epochs of the log: %w", errClaim, err)
-	case end < seek.Offset:
-		return fmt.Errorf("%w: %s was stored up to offset %d of leader epoch %d, which ends at %d: the log was cut back and holds other records since",
-			ErrDataLoss, f.VChannel.Name(), seek.Offset, seek.LeaderEpoch, end)
+		return fmt.Errorf("leader epochs of the log: %w", err)
+	case end < p.Offset:
+		return fmt.Errorf("%w: %s was read up to offset %d of leader epoch %d, which ends at %d: the log was cut back and holds other records since",
+			ErrDataLoss, f.VChannel.Name(), p.Offset, p.LeaderEpoch, end)
 	}
 	return nil
+}
+
+// succession compares again when records of a later leader come, before any
+// is taken: the log may have been cut back, and have grown, while the flow
+// reads it. The client compares only what it happens to remember.
+func (f *Flow) succession(seek checkpoints.Position) func(ctx context.Context, at checkpoints.Position, epoch int32) error {
+	return func(ctx context.Context, at checkpoints.Position, epoch int32) error {
+		if epoch <= at.LeaderEpoch {
+			return nil
+		}
+		if err := f.sameLog(ctx, at); err != nil {
+			return err
+		}
+		return f.sameLog(ctx, seek) // further on, while the log is read again
+	}
 }
 
 // lineage asks the partition's leader.

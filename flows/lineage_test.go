@@ -62,3 +62,39 @@ func TestALogThatEndsBelowAStoredSegmentLosesItsNextRows(t *testing.T) {
 	}
 	l.stop()
 }
+
+// The same while a flow reads, and the client, which remembers little, sees
+// nothing wrong.
+func TestALogCutBackUnderAFlowIsReadOn(t *testing.T) {
+	w := newWorld(t, 1)
+	node, _, err := w.cluster.AddNode(-1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	l := w.start().until(0, 2)
+	w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.cluster.KeepControl()
+		asked := req.(*kmsg.OffsetForLeaderEpochRequest).Topics[0]
+		if asked.Partitions[0].CurrentLeaderEpoch >= 0 { // the client's own
+			return nil, nil, false
+		}
+		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+		p.LeaderEpoch, p.EndOffset = asked.Partitions[0].LeaderEpoch, 1
+		resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: asked.Topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
+		return resp, nil, true
+	})
+	if err := w.cluster.MoveTopicPartition(topic, 0, node); err != nil {
+		t.Fatal(err)
+	}
+	w.produce(0, insert(7, 2, 10))
+	if s := l.has(0, "stopped"); !strings.Contains(s.Error, "cut back") || !strings.Contains(s.Error, "ends at 1") {
+		t.Errorf("the error is %q", s.Error)
+	}
+	l.drain()
+	l.wait()
+	if d := w.document(0); d.Seek.Offset > 2 {
+		t.Errorf("records behind the cut moved the position to %d", d.Seek.Offset)
+	}
+}

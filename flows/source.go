@@ -23,14 +23,18 @@ type source struct {
 	stop    context.Context // drain
 	mailbox *Mailbox
 	until   int64 // next offset at which to drain; -1: never
-	next    int64
+	next    checkpoints.Position
+	same    func(ctx context.Context, at checkpoints.Position, epoch int32) error // whether records of a leader follow here
+	fail    context.CancelCauseFunc
 	out     chan any
 }
 
 var _ streams.Source = (*source)(nil)
 
-func newSource(ctx, stop context.Context, m *Mailbox, from checkpoints.Position, until int64) *source {
-	s := &source{ctx: ctx, stop: stop, mailbox: m, until: until, next: from.Offset, out: make(chan any)}
+func (f *Flow) newSource(r *run, stop context.Context, m *Mailbox, from, seek checkpoints.Position) *source {
+	s := &source{
+		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: m, until: f.Until, next: from, same: f.succession(seek), out: make(chan any),
+	}
 	go s.run()
 	return s
 }
@@ -46,7 +50,7 @@ func (s *source) run() {
 	defer close(s.out)
 	timer := time.NewTimer(idleEvery)
 	defer timer.Stop()
-	for s.until < 0 || s.next < s.until {
+	for s.until < 0 || s.next.Offset < s.until {
 		if s.stop.Err() != nil {
 			break
 		}
@@ -75,15 +79,20 @@ func (s *source) run() {
 // emit sends one batch, cut off at the offset where this flow ends.
 func (s *source) emit(raw *stages.Raw) bool {
 	if n := len(raw.Records); n > 0 {
+		last := raw.Records[n-1]
+		if err := s.same(s.ctx, s.next, last.LeaderEpoch); err != nil {
+			s.fail(err)
+			return false
+		}
 		if s.until >= 0 {
 			for n > 0 && raw.Records[n-1].Offset >= s.until {
 				n--
 			}
 		}
 		if n < len(raw.Records) {
-			s.next = s.until
+			s.next.Offset = s.until
 		} else {
-			s.next = checkpoints.After(raw.Records[n-1].Offset)
+			s.next = checkpoints.Position{Offset: checkpoints.After(last.Offset), LeaderEpoch: last.LeaderEpoch}
 		}
 		raw.Records = raw.Records[:n]
 	}

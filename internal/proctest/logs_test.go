@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -206,8 +207,10 @@ func cutBack(a *apart) {
 	a.write(200)
 	a.toTheEnd(0)
 	stored := a.end()
-	waits := a.worker("waits", a.args()...) // it has nothing to read
+	// It has nothing to read, and will not look while the broker is away.
+	waits := a.worker("waits", a.args("--topics="+a.topic+":0")...)
 	await(a.t, saying("it does not claim"), func() bool { return waits.logged("\"claimed\"") })
+	waits.signal(syscall.SIGSTOP)
 	r.killBroker()
 	if err := os.Truncate(file, kept.Size()); err != nil {
 		a.t.Fatal(err)
@@ -225,6 +228,7 @@ func cutBack(a *apart) {
 	for ; grown <= stored+100; grown = a.end() {
 		a.write(100)
 	}
+	waits.signal(syscall.SIGCONT)
 	await(a.t, saying("it goes on"), func() bool { return waits.logged("stopped; waits for an operator") })
 	a.says(waits, "data loss")
 	waits.orderly()
