@@ -14,8 +14,8 @@ import (
 const worthwhile = 0.90
 
 const (
-	probes    = 3        // pages of which a piece is tried
-	probeSize = 32 << 10 // bytes of it
+	probes    = 3       // pages of which a piece is tried
+	probeSize = 8 << 10 // bytes of it: three are 3 % of the columns of a flush of a MiB
 )
 
 // newZstd uses the fastest level: on row IDs, random and repeated strings,
