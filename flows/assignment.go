@@ -111,14 +111,7 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 	log := w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name())
 	switch {
 	case stopped:
-		log.Msg("stopped; waits for an operator")
-		a.stopped.Store(true)
-		a.status.become("stopped", err)
-		select {
-		case <-a.ctx.Done():
-		case <-a.stop.Done():
-		}
-		return false
+		return w.stopped(a, err)
 	case errors.Is(err, checkpoints.ErrFenced):
 		log.Msg("another owner has claimed the vchannel")
 		a.status.become("waiting", err)
@@ -133,7 +126,9 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 		return false
 	default:
 		log.Msg("failed; starts again from its checkpoint")
-		if a.failures.tooMany(time.Now()) {
+		if tooOften := a.failures.tooMany(time.Now()); tooOften && errors.Is(err, ErrUnreadable) {
+			return w.stopped(a, err)
+		} else if tooOften {
 			w.fail(fmt.Errorf("%w, last %s: %w", ErrFailedTooOften, a.status.vchannel.Name(), err))
 			return false
 		}
@@ -141,6 +136,19 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 	a.status.become("waiting", err)
 	w.metrics.restarts.Inc()
 	return again.wait(a, w.patience.restartFirst, w.patience.restartMax)
+}
+
+// stopped waits until the assignment ends: somebody has to look.
+func (w *Worker) stopped(a *assignment, err error) (mayRestart bool) {
+	w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name()).Msg("stopped; waits for an operator")
+	a.failure.Store(&err)
+	a.stopped.Store(true)
+	a.status.become("stopped", err)
+	select {
+	case <-a.ctx.Done():
+	case <-a.stop.Done():
+	}
+	return false
 }
 
 // mayReclaim lets a fenced flow claim again only once the group has confirmed,

@@ -38,7 +38,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(),
 		kgo.FetchMaxBytes(w.fetchBytes()), kgo.FetchMaxPartitionBytes(max(w.fetchBytes()/4, fetchLeast)),
-		kgo.BrokerMaxReadBytes(1<<30),
+		kgo.BrokerMaxReadBytes(1<<30), kgo.MaxDecompressBatchBytes(w.batchMost()),
 		kgo.MetadataMaxAge(w.patience.topics), kgo.MetadataMinAge(min(time.Second, w.patience.topics/4)),
 		kgo.WithHooks(&w.heartbeat, &w.kafka),
 	)
@@ -74,6 +74,12 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 // which it may exceed, compressed as it is; enough to cost nothing.
 func (w *Worker) fetchBytes() int32 {
 	return int32(min(max(w.cfg.MemoryBudget/fetchShare, fetchLeast), fetchMost))
+}
+
+// batchMost is what one batch may decompress to. Little bytes make much
+// memory, and one batch must not end every worker that meets it.
+func (w *Worker) batchMost() int {
+	return int(min(max(w.cfg.MemoryBudget, 64<<20), 1<<30))
 }
 
 // fromStart disregards what Kafka stored for the group; the partitions are

@@ -11,6 +11,13 @@ import (
 var (
 	// ErrDataLoss: the log no longer holds what must be read, or ends before it.
 	ErrDataLoss = errors.New("data loss: the log does not hold the position to read from")
+	// ErrUnreadable: the broker's bytes cannot be decoded. On their way they
+	// may have been damaged, so it is tried again; a log that holds them stops
+	// its vchannel.
+	ErrUnreadable = errors.New("what the broker sends cannot be decoded")
+	// ErrTooLarge: a batch would take more memory, once decompressed, than the
+	// worker may use.
+	ErrTooLarge = errors.New("a batch of records is too large")
 	// ErrLost: the group has given the partition to somebody else.
 	ErrLost = errors.New("the partition was given away")
 	// ErrFencedTooOften ends the process.
@@ -33,7 +40,7 @@ var (
 // repeat it, and other vchannels run on.
 func stops(err error) bool {
 	for _, e := range []error{
-		ErrDataLoss, stages.ErrUnknownCollection, stages.ErrBadRecord, stages.ErrEncrypted,
+		ErrDataLoss, ErrTooLarge, stages.ErrUnknownCollection, stages.ErrBadRecord, stages.ErrEncrypted,
 		checkpoints.ErrTopicRecreated, checkpoints.ErrDocumentLost, checkpoints.ErrInvalid,
 		checkpoints.ErrNewerVersion, checkpoints.ErrEpoch, checkpoints.ErrBackwards, checkpoints.ErrChange,
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
@@ -170,6 +171,13 @@ func fetchError(a *assignment, id string, f *kgo.FetchPartition) error {
 	var loss *kgo.ErrDataLoss
 	if errors.As(f.Err, &loss) {
 		return fmt.Errorf("%w: %w", ErrDataLoss, f.Err)
+	}
+	var answered *kerr.Error
+	switch {
+	case errors.Is(f.Err, kgo.ErrMaxDecompress):
+		return fmt.Errorf("%w: %w; a larger --memory-budget allows more", ErrTooLarge, f.Err)
+	case !errors.As(f.Err, &answered):
+		return fmt.Errorf("%w: %w", ErrUnreadable, f.Err)
 	}
 	return fmt.Errorf("fetch: %w", f.Err) // out of range too: the next flow compares with the log's bounds
 }
