@@ -68,6 +68,7 @@ type flowStatus struct {
 	err     error
 	epoch   int64
 	owner   string
+	topicID string // vchannel's own is not changed: many read it
 	tracker *checkpoints.Tracker
 	account *Account
 	views   views
@@ -164,7 +165,7 @@ func (f *flowStatus) running(doc *checkpoints.Document, t *checkpoints.Tracker, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state, f.err, f.since = "running", nil, time.Now()
-	f.epoch, f.owner, f.vchannel.TopicID = doc.Epoch, doc.Owner, doc.TopicID
+	f.epoch, f.owner, f.topicID = doc.Epoch, doc.Owner, doc.TopicID
 	f.tracker, f.account = t, a
 	f.views.clear()
 	f.views.seq = 0
@@ -175,7 +176,7 @@ func (f *flowStatus) status() FlowStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := FlowStatus{
-		VChannel: f.vchannel.Name(), Topic: f.vchannel.Topic, Partition: f.vchannel.Partition, TopicID: f.vchannel.TopicID,
+		VChannel: f.vchannel.Name(), Topic: f.vchannel.Topic, Partition: f.vchannel.Partition, TopicID: f.topicID,
 		State: f.state, Since: f.since, Epoch: f.epoch, Owner: f.owner,
 		LogStart: f.logStart.Load(), LogEnd: f.logEnd.Load(), Read: f.read.Load(),
 	}
