@@ -32,7 +32,7 @@ import (
 
 var (
 	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the faults, the traffic and the moments of the deaths")
-	records = flag.Int64("records", 1200, "that are written while the store misbehaves")
+	records = flag.Int64("records", 900, "that are written while the store misbehaves")
 )
 
 const (
@@ -97,6 +97,11 @@ func newWorld(t *testing.T) *world {
 		w.front.Close()
 	})
 	w.configure(store, server.URL)
+	t.Cleanup(func() {
+		if text := w.log.String(); t.Failed() {
+			t.Log(text[max(0, len(text)-5000):])
+		}
+	})
 	return w
 }
 
@@ -167,7 +172,7 @@ func (w *world) run(life time.Duration, toEnd bool) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	limit := time.Minute
+	limit := time.Minute + time.Duration(*records)*20*time.Millisecond // only for when to give up
 	if !toEnd {
 		limit = life
 	}
@@ -263,7 +268,4 @@ func TestAStoreThatFailsInEveryWayCostsRows(t *testing.T) {
 		t.Error("a worker panicked")
 	}
 	t.Logf("checksum %s, %d deaths: lost %d, doubled %d\n%s\n%s", w.bad.Checksum, deaths, report.Lost, report.Doubled, report, w.faults())
-	if t.Failed() {
-		t.Log(w.log.String())
-	}
 }

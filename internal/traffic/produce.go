@@ -31,6 +31,7 @@ func Send(ctx, stop context.Context, s *Stream, o Sending) error {
 		kgo.SeedBrokers(o.Brokers...), kgo.ClientID("traffic"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(8 << 20), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0),
 		kgo.MaxBufferedRecords(1000),
+		kgo.UnknownTopicRetries(100), // a new topic may not be known yet where it is to be written to
 	}, o.Client...)...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
