@@ -11,6 +11,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"flowgraph/checkpoints"
 )
@@ -28,6 +29,8 @@ type Bucket struct {
 	log    zerolog.Logger
 	hooks  Hooks
 	waits  *waits
+	// passing bounds the bytes of objects on their way from another store.
+	passing *semaphore.Weighted
 }
 
 var _ checkpoints.Bucket = (*Bucket)(nil)
@@ -72,7 +75,7 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 	}
 	name := strings.TrimSuffix(cfg.Endpoint, "/") + "/" + cfg.Bucket
 	return &Bucket{
-		cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds, chain: chain,
+		passing: semaphore.NewWeighted(passingMax), cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds, chain: chain,
 		close: t.CloseIdleConnections, log: log.With().Str("store", name).Logger(), hooks: hooks,
 		waits: &waits{store: name, calls: map[*waiter]struct{}{}},
 	}, nil

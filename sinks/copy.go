@@ -11,15 +11,30 @@ import (
 	"flowgraph/checkpoints"
 )
 
+// passingMax is how many bytes are on their way between two stores at a time.
+const passingMax = 96 << 20
+
 // CopyFrom stores an object of another bucket under a key of this one,
 // whatever is there. Where both are of one store, the store copies; else the
-// bytes pass through this process, one object in memory. In both ways the copy
+// bytes pass through this process, whole objects of passingMax bytes in memory
+// at a time. In both ways the copy
 // is held against the source's checksum before it counts. It returns the
 // object's size. from.Get's errors are returned.
 func (b *Bucket) CopyFrom(ctx context.Context, from *Bucket, source, key string) (int64, error) {
 	if b.cfg.Endpoint == from.cfg.Endpoint && b.cfg.AccessKey == from.cfg.AccessKey {
 		return b.copyInside(ctx, from, source, key)
 	}
+	// The bodies in memory are bounded, however large and many they are; one
+	// that is larger than all of that passes alone.
+	info, err := from.Stat(ctx, source)
+	if err != nil {
+		return 0, fmt.Errorf("stat %s: %w", source, err)
+	}
+	weight := min(info.Size, passingMax)
+	if err := b.passing.Acquire(ctx, weight); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	defer b.passing.Release(weight)
 	data, _, err := from.Get(ctx, source)
 	if err != nil {
 		return 0, fmt.Errorf("get %s: %w", source, err)
