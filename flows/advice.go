@@ -94,7 +94,7 @@ func connectionAdvice(err error) string {
 	case strings.Contains(text, "SASL"), strings.Contains(text, "sasl"):
 		return "Logging in failed. Check the user name, the password and the SASL mechanism."
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return "The broker closes the connection at once. Usually one side expects TLS or SASL and the other does not, or the port is another service's."
+		return "The broker closes the connection without a word. Usually one side expects TLS or a login and the other does not, it refuses user name or password, or the port is another service's."
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "No answer in time. Check the address, and firewalls and security groups between here and there."
 	}

@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -37,7 +38,7 @@ func (w *Worker) compareTopics() {
 		}
 	}
 	w.mu.Unlock()
-	if len(reading) == 0 {
+	if len(reading) == 0 || !w.kafkaSilent(time.Now()).IsZero() {
 		w.lookForTopics()
 		return
 	}
@@ -71,19 +72,22 @@ func recreated(a *assignment, now string) error {
 	return fmt.Errorf("%s-%d: topic ID %s became %s: %w", a.topic, a.id, *a.topicID.Load(), now, checkpoints.ErrTopicRecreated)
 }
 
-// lookForTopics says why the group gives this worker nothing, if that is
-// because there is no topic for it.
+// lookForTopics finds out why the group gives this worker nothing: no broker
+// takes it, or there is no topic for it.
 func (w *Worker) lookForTopics() {
+	resp, err := w.askSeeds()
+	if err != nil {
+		if w.ctx.Err() == nil {
+			w.kafka.trouble(err)
+		}
+		return
+	}
 	w.mu.Lock()
 	mine := len(w.parts)
 	w.mu.Unlock()
 	match, err := w.cfg.match()
 	if err != nil || mine > 0 || len(w.cfg.Topics) == 0 {
 		w.kafka.noTopic(nil)
-		return
-	}
-	resp, err := kmsg.NewPtrMetadataRequest().RequestWith(w.ctx, w.client) // of all topics
-	if err != nil {
 		return
 	}
 	for i := range resp.Topics {
@@ -93,4 +97,17 @@ func (w *Worker) lookForTopics() {
 		}
 	}
 	w.kafka.noTopic(fmt.Errorf("%w: none of the %d topics that Kafka shows matches %q", errNoTopic, len(resp.Topics), w.cfg.Topics))
+}
+
+// askSeeds asks for all topics, each broker once: the client itself would try
+// again for a long time and keep to itself why.
+func (w *Worker) askSeeds() (resp *kmsg.MetadataResponse, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.patience.topics)
+	defer cancel()
+	for _, b := range w.client.SeedBrokers() {
+		if resp, err = kmsg.NewPtrMetadataRequest().RequestWith(ctx, b); err == nil {
+			return resp, nil
+		}
+	}
+	return nil, err
 }

@@ -192,7 +192,7 @@ export function figure() {
     const seek = make("b", "", "seek position " + count(c.seek_position));
     const held = c.held;
     if (!held) p.replaceChildren("Everything that was read is stored: the ", seek, " is where reading stands.");
-    else if (held.by === "error") p.replaceChildren("Nothing is read: this vchannel is " + c.state + ". Up to the ", seek, " everything is stored.");
+    else if (held.by === "error") p.replaceChildren("Nothing is read: this vchannel is " + c.state + (c.state === "stopped" ? " at offset " + count(c.read) : "") + ". Up to the ", seek, " everything is stored; the rest is read again.");
     else if (held.by === "commit") p.replaceChildren("The ", seek, " is about to move: everything before it is stored, the next commit says so.");
     else {
       const s = segments.find((g) => g.id === held.segment);
