@@ -86,7 +86,7 @@ func (c *chunk) page(p *column.Page) {
 		own = append(own, values...)
 		whole = own
 	}
-	c.w.compressed = c.w.zstd.EncodeAll(whole, c.w.compressed[:0])
+	c.w.compress(whole)
 	c.header(len(whole), len(c.w.compressed), p.Rows)
 	c.g.write(c.w.compressed)
 	c.w.plain = own

@@ -14,8 +14,8 @@ import (
 const worthwhile = 0.90
 
 const (
-	probes    = 3       // pages of which a piece is tried
-	probeSize = 8 << 10 // bytes of it: three are 3 % of the columns of a flush of a MiB
+	probes    = 3        // pages of which a piece is tried
+	probeSize = 32 << 10 // bytes of it
 )
 
 // newZstd uses the fastest level: on row IDs, random and repeated strings,
@@ -28,7 +28,8 @@ func newZstd() (*zstd.Encoder, error) {
 
 // chooseCodec tries pieces of the first, middle and last page: the codec is
 // the column's, and a vector column that does not shrink is stored as it is,
-// without being copied.
+// without being copied. What was tried last is left in the workspace: of a
+// small column it is all.
 func chooseCodec(w *workspace, c *column.Column) int32 {
 	if len(c.Pages) == 0 {
 		return codecRaw
@@ -38,11 +39,21 @@ func chooseCodec(w *workspace, c *column.Column) int32 {
 	for i := range n {
 		page := c.Pages[i*(len(c.Pages)-1)/max(1, n-1)].Data
 		page = page[:min(len(page), probeSize)]
-		w.compressed = w.zstd.EncodeAll(page, w.compressed[:0])
+		w.compressed, w.tried = w.zstd.EncodeAll(page, w.compressed[:0]), page
 		before, after = before+len(page), after+len(w.compressed)
 	}
 	if float64(after) > worthwhile*float64(before) {
 		return codecRaw
 	}
 	return codecZstd
+}
+
+// compress leaves the compressed bytes in the workspace. Of a page of a column
+// they may be there already; the workspace's own buffers are never taken for
+// one, since they hold something else each time.
+func (w *workspace) compress(raw []byte) {
+	if len(raw) == 0 || len(raw) != len(w.tried) || &raw[0] != &w.tried[0] {
+		w.compressed = w.zstd.EncodeAll(raw, w.compressed[:0])
+	}
+	w.tried = nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -238,5 +240,59 @@ func TestFreedFileDoesNotDisturbTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameRows(t, c, log.Rows)
+	}
+}
+
+// A column that shrinks and is stored raw costs its readers and its owner for
+// ever; one that does not and is compressed costs many times its copying.
+func TestWhatShrinksIsCompressedAndNothingElse(t *testing.T) {
+	var pool column.Pool
+	columns := flushColumns(4_000)
+	integers := column.New(column.Field{ID: 103, Type: schemapb.DataType_FloatVector, Dim: 8})
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		var row []byte
+		for range 8 {
+			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(float32(r.IntN(200))))
+		}
+		integers.AppendFixed(&pool, row)
+	}
+	want := []int32{codecZstd, codecZstd, codecZstd, codecRaw, codecZstd, codecZstd}
+	for i, c := range append(columns, integers) {
+		z, err := newZstd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := chooseCodec(&workspace{zstd: z}, c); got != want[i] {
+			t.Errorf("field %d: codec %d, want %d", c.Field.ID, got, want[i])
+		}
+	}
+}
+
+// What a probe has compressed is taken for a page's only where it is the page.
+func TestPagesOfOneSizeAreNotTakenForEachOther(t *testing.T) {
+	for _, nullable := range []bool{false, true} {
+		for _, rows := range []int{1, 2, 4096} {
+			c := column.New(column.Field{ID: 101, Type: schemapb.DataType_Int64, Nullable: nullable})
+			for page := range 5 {
+				p := column.Page{Rows: rows}
+				for i := range rows {
+					p.Data = binary.LittleEndian.AppendUint64(p.Data, uint64(1000*page+i%7))
+				}
+				c.Pages, c.Rows = append(c.Pages, p), c.Rows+rows
+			}
+			var e Encoder
+			for range 2 {
+				f := mustEncode(t, &e, c)
+				log, err := Read(joined(f))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := lines(t, log.Rows), lines(t, c); !slices.Equal(got, want) {
+					t.Fatalf("nullable %t, pages of %d rows: other values are read than were written", nullable, rows)
+				}
+				f.Free()
+			}
+		}
 	}
 }

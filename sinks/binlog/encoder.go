@@ -23,6 +23,7 @@ type workspace struct {
 	plain      []byte // a page's bytes, where they are not the column's page
 	page       []byte // rendered deletes
 	compressed []byte
+	tried      []byte // the part of a column's page that compressed holds; nil: none
 	filter     []byte // of keys
 	thrift     compact
 }
@@ -42,6 +43,7 @@ func (e *Encoder) workspace() (*workspace, error) {
 const maxScratch = 4 * column.MaxPage
 
 func (e *Encoder) release(w *workspace) {
+	w.tried = nil
 	if cap(w.plain) > maxScratch {
 		w.plain = nil
 	}
