@@ -181,7 +181,18 @@ func (b *tab) picture(name string) {
 	if *screens == "" {
 		return
 	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	b.keep(name, chromedp.FullScreenshot(100))
+}
+
+// view is a picture of what can be seen without scrolling.
+func (b *tab) view(name string) {
+	b.t.Helper()
+	b.keep(name, chromedp.CaptureScreenshot())
+}
+
+func (b *tab) keep(name string, take chromedp.Action[[]byte]) {
+	b.t.Helper()
+	png, err := chromedp.Run(b.ctx, take)
 	if err != nil {
 		b.t.Fatal(err)
 	}

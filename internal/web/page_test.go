@@ -190,6 +190,7 @@ func TestAPageOfARunningWorkerCanBePictured(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(scheme)
 			b.picture(fmt.Sprintf("running-%d-%s", width, scheme))
+			b.view(fmt.Sprintf("view-%d-%s", width, scheme))
 		}
 	}
 }
