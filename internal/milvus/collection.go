@@ -69,7 +69,6 @@ func (m *Client) Create(ctx context.Context, s *schemapb.CollectionSchema, shard
 	if err != nil {
 		return fmt.Errorf("schema of %s: %w", s.GetName(), err)
 	}
-	//lint:ignore SA1019 releases before 2.6 read no other field
 	q := &milvuspb.CreateCollectionRequest{
 		DbName: m.cfg.Database, CollectionName: s.GetName(), Schema: raw, ShardsNum: int32(shards),
 		ConsistencyLevel: commonpb.ConsistencyLevel_Bounded, NumPartitions: int64(partitions),
