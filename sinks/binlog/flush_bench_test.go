@@ -182,7 +182,7 @@ func TestAFlushIsEncodedWithoutNewBuffers(t *testing.T) {
 		}
 	}
 	encode()
-	const files, each = 6, 25
+	const files, each = 6, 40
 	if n := testing.AllocsPerRun(20, encode); n > files*each {
 		t.Errorf("%.0f allocations for the %d files of a flush, want at most %d", n, files, files*each)
 	}
