@@ -80,7 +80,12 @@ func (m *realMilvus) follow(writer *child) {
 	}
 	writer.exits(0)
 	worker := run(n)
-	last := m.moments()[len(m.moments())-1].Until
+	m.complete(worker, m.moments()[len(m.moments())-1].Until)
+	m.t.Logf("the worker was killed %d times", n)
+}
+
+// complete waits until a worker has made the archive complete up to a moment.
+func (m *realMilvus) complete(worker *child, until uint64) {
 	bucket := m.bucket(archiveRoot)
 	await(m.t, func() string { return "the archive does not become complete:\n" + worker.tail(20) }, func() bool {
 		a, err := archive.Open(m.t.Context(), bucket)
@@ -89,11 +94,10 @@ func (m *realMilvus) follow(writer *child) {
 		}
 		whole := len(a.VChannels()) > 0
 		for _, v := range a.VChannels() {
-			whole = whole && v.Doc != nil && v.Doc.Seek.Tick > last
+			whole = whole && v.Doc != nil && v.Doc.Seek.Tick > until
 		}
 		return whole && !worker.ended()
 	})
-	m.t.Logf("the worker was killed %d times", n)
 }
 
 func (m *realMilvus) bucket(root string) *sinks.Bucket {

@@ -3,6 +3,8 @@
     client.py write PORT NOTES SEED      makes collections and writes; NOTES gets every moment's rows
     client.py compare PORT NOTES MOMENT SUFFIX
                                          each collection of that moment against the one with the suffix
+    client.py older PORT                 makes collections and writes
+    client.py later PORT NOTES           writes more to them; NOTES gets the rows of this run alone
     client.py drop PORT SUFFIX           drops the collections with the suffix
 
 NOTES is JSON: {"moments": [{"until": hybrid timestamp, "collections": {name: {partition: [row, ...]}}}]}.
@@ -180,6 +182,39 @@ def write(notes, seed):
         json.dump({"moments": w.moments}, f)
 
 
+LATER = 100_000  # keys of the second run begin here
+
+
+def older():
+    w = Writer(1)
+    for s in schemas():
+        w.create(*s)
+    w.collections["parts"].create_partition("red")
+    for name in w.collections:
+        w.insert(name)
+
+
+def number(key):
+    return key if isinstance(key, int) else int(key.split()[1])
+
+
+def later(notes):
+    w = Writer(2)
+    w.next = LATER
+    w.collections = {name: Collection(name) for name, *_ in schemas()}
+    for name in ("types", "texts", "upserts"):
+        w.insert(name)
+    red = w.insert("parts", partition="red")
+    w.delete("parts", red[:3] + [1, 2])  # the last two are older than the log
+    w.note()
+    moment = w.moments[0]
+    for name, partitions in moment["collections"].items():
+        key = w.collections[name].schema.primary_field.name
+        moment["collections"][name] = {p: [r for r in rows if number(r[key]) >= LATER] for p, rows in partitions.items()}
+    with open(notes, "w") as f:
+        json.dump({"moments": w.moments}, f)
+
+
 def compare(notes, moment, suffix):
     with open(notes) as f:
         noted = json.load(f)["moments"][int(moment)]["collections"]
@@ -212,7 +247,7 @@ def main():
             if name.endswith(rest[0]):
                 utility.drop_collection(name)
     else:
-        {"write": write, "compare": compare}[what](*rest)
+        {"write": write, "older": older, "later": later, "compare": compare}[what](*rest)
 
 
 if __name__ == "__main__":
