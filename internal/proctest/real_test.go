@@ -4,8 +4,10 @@ package proctest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/internal/reread"
 )
 
 // real are an Apache Kafka and a MinIO, children of this process.
@@ -24,6 +28,7 @@ type real struct {
 	dir, scripts      string
 	brokers, stores   string
 	controller, told  string
+	roots             string // file of the authority that signed the store's certificate; "": it speaks no TLS
 	kafka, minioChild *child
 }
 
@@ -31,6 +36,11 @@ type real struct {
 const absent = 3
 
 func newReal(t *testing.T, advertise string) *real {
+	return newRealWith(t, advertise, func(*real) {})
+}
+
+// newRealWith prepares the folders of both before they start.
+func newRealWith(t *testing.T, advertise string, prepare func(*real)) *real {
 	scripts := filepath.Join(options.root, "testdata/real")
 	r := &real{
 		t: t, dir: t.TempDir(), scripts: scripts,
@@ -52,6 +62,7 @@ func newReal(t *testing.T, advertise string) *real {
 			t.Fatal(err)
 		}
 	}
+	prepare(r)
 	r.startStore()
 	r.startBroker()
 	return r
@@ -72,13 +83,24 @@ func (r *real) startBroker() {
 	await(r.t, saying("Kafka does not answer"), func() bool {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()
-		return !r.kafka.ended() && client.Ping(ctx) == nil
+		if r.kafka.ended() {
+			r.t.Fatalf("Kafka ended:\n%s", r.kafka.tail(12))
+		}
+		return client.Ping(ctx) == nil
 	})
 }
 
 func (r *real) startStore() {
 	r.minioChild = spawn(r.t, r.dir, "minio-server", filepath.Join(r.scripts, "minio"), "run", filepath.Join(r.dir, "minio"), port(r.stores))
-	client, err := minio.New(r.stores, &minio.Options{Creds: credentials.NewStaticV4(access, access, "")})
+	opts := &minio.Options{Creds: credentials.NewStaticV4(access, access, "")}
+	if r.roots != "" {
+		roots, err := reread.Roots(r.roots)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		opts.Secure, opts.Transport = true, &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	}
+	client, err := minio.New(r.stores, opts)
 	if err != nil {
 		r.t.Fatal(err)
 	}
