@@ -71,16 +71,20 @@ func lineage(client *kgo.Client, v checkpoints.VChannel) Lineage {
 			return 0, err
 		}
 		for _, t := range resp.Topics {
-			for _, p := range t.Partitions {
-				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-					return 0, err
-				}
-				if p.EndOffset < 0 || p.LeaderEpoch > epoch { // it does not know of any so old
-					return 0, errNoLineage
-				}
-				return p.EndOffset, nil
+			if len(t.Partitions) > 0 {
+				return epochEnd(t.Partitions[0], epoch)
 			}
 		}
 		return 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
 	}
+}
+
+func epochEnd(p kmsg.OffsetForLeaderEpochResponseTopicPartition, asked int32) (int64, error) {
+	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+		return 0, err
+	}
+	if p.EndOffset < 0 || p.LeaderEpoch > asked { // it does not know of any so old
+		return 0, errNoLineage
+	}
+	return p.EndOffset, nil
 }
