@@ -109,7 +109,7 @@ func (w *world) makeTopics(partitions map[string]int32) {
 	w.t.Helper()
 	settings := map[string]*string{"max.message.bytes": kadm.StringPtr("16777216"), "retention.ms": kadm.StringPtr("-1")}
 	for topic, n := range partitions {
-		if _, err := w.admin.CreateTopic(w.t.Context(), n, 1, settings, topic); err != nil {
+		if _, err := w.admin.CreateTopic(w.t.Context(), n, -1, settings, topic); err != nil {
 			w.t.Fatalf("create topic %s: %v", topic, err)
 		}
 		w.topics[topic] = n
