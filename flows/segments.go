@@ -70,8 +70,9 @@ func (f *flowStatus) segments() []SegmentStatus {
 		all[id] = f.persisted(doc, s)
 	}
 	if v := f.views.last.Load(); v != nil {
+		since := f.cutSince(v)
 		for i := range v.open {
-			f.buffered(doc, all, v, &v.open[i])
+			f.buffered(doc, all, v, &v.open[i], since)
 		}
 	}
 	for _, a := range f.views.flights {
@@ -119,9 +120,25 @@ func (f *flowStatus) segment(doc *checkpoints.Document, id, collection, partitio
 	return out
 }
 
-// buffered adds what the buffer held. What was cut since the view is not
-// buffered any more: it is in flight, or in the document.
-func (f *flowStatus) buffered(doc *checkpoints.Document, all map[int64]*SegmentStatus, v *view, o *stages.OpenSegment) {
+// cutSince are the segments whose rows have left the buffer after the view:
+// they are in flight, or in the document.
+func (f *flowStatus) cutSince(v *view) map[int64]bool {
+	since := map[int64]bool{}
+	for _, a := range f.views.flights {
+		if a.seq > v.seq {
+			since[a.segment] = true
+		}
+	}
+	for id, l := range f.views.landings {
+		if l.seq > v.seq {
+			since[id] = true
+		}
+	}
+	return since
+}
+
+// buffered adds what the buffer held, and holds still.
+func (f *flowStatus) buffered(doc *checkpoints.Document, all map[int64]*SegmentStatus, v *view, o *stages.OpenSegment, cut map[int64]bool) {
 	s := all[o.ID]
 	if s == nil {
 		if o.State > checkpoints.New {
@@ -135,13 +152,8 @@ func (f *flowStatus) buffered(doc *checkpoints.Document, all map[int64]*SegmentS
 	if s.Partition == s.PartitionID && o.PartitionName != "" {
 		s.Partition = o.PartitionName // the document learns it with the first flush
 	}
-	if o.Rows == 0 || f.views.landings[o.ID].seq > v.seq {
+	if o.Rows == 0 || cut[o.ID] {
 		return
-	}
-	for _, a := range f.views.flights {
-		if a.segment == o.ID && a.seq > v.seq {
-			return
-		}
 	}
 	s.BufferedRows, s.BufferedBytes = o.Rows, o.Bytes
 	s.BufferedEnd, s.Position = offset(v.read), offset(o.First.Offset)
