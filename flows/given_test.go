@@ -7,6 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"flowgraph/internal/archive"
+	"flowgraph/internal/recording"
 	"flowgraph/stages"
 )
 
@@ -38,6 +42,14 @@ func TestAVChannelWaitsForTheSourceOfItsSchemaWhileOthersRun(t *testing.T) {
 	source.there.Store(true)
 	l.until(0, 1)
 	l.stop()
+	// The document knows the schema that no record has.
+	report, err := archive.Verify(t.Context(), w.bucket, archive.VerifyOptions{
+		Log:      recording.CaptureOptions{Client: []kgo.Opt{kgo.SeedBrokers(w.addr)}, Partitions: map[string][]int32{topic: {0, 1}}},
+		TopicIDs: map[string]string{topic: w.document(0).TopicID}, Complete: true, Dir: t.TempDir(),
+	})
+	if err != nil || report.Err() != nil {
+		t.Errorf("%v\n%s", err, report)
+	}
 	c := w.document(0).Collections[collectionID]
 	if c == nil || c.Name != "docs" || c.Partitions[4711] == nil {
 		t.Errorf("the document has %+v", c)
