@@ -29,8 +29,7 @@ func (e *Endpoint) UnmarshalText(text []byte) error {
 		if err != nil || host == "" || port == "" || strings.ContainsAny(in, "@/?#") {
 			return fmt.Errorf("not the address of a store: %s", endpointSentence)
 		}
-		*e = Endpoint{Host: in}
-		return nil
+		in = "http://" + in
 	}
 	u, err := url.Parse(in)
 	switch {

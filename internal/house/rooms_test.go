@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"flows":                {"sinks", "sinks/binlog", "stages", "stages/wire", "stages/column", "checkpoints"},
 	"sinks":                {"internal/reread", "sinks/binlog", "stages", "stages/column", "checkpoints"},
 	"sinks/binlog":         {"stages/column"},
-	"stages":               {"stages/wire", "stages/column", "checkpoints"},
+	"stages":               {"stages/wire", "stages/column", "stages/varint", "checkpoints"},
 	"stages/wire":          {"stages/column", "stages/varint"},
 	"stages/column":        {"stages/varint"},
 	"stages/varint":        {},
