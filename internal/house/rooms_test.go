@@ -17,11 +17,13 @@ const module = "flowgraph"
 var rooms = map[string][]string{
 	"": {"internal/cli"},
 	"internal/cli": {
-		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/kafka", "internal/milvus", "internal/recording", "internal/reread", "internal/restore", "internal/web",
+		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/kafka", "internal/milvus", "internal/recording", "internal/reread", "internal/restore", "internal/top", "internal/web", "internal/webclient",
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
 	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
 	"internal/web":         {"flows", "sinks"},
+	"internal/webclient":   {"flows", "internal/web"}, // the other end of its API
+	"internal/top":         {"flows", "internal/webclient"},
 	"internal/archive":     {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/channelinfo": {"internal/archive", "checkpoints"},
 	"internal/export":      {"internal/archive", "stages/column"},
@@ -62,6 +64,7 @@ var outside = map[string][]string{
 	"github.com/minio/minio-go":             {"sinks"},
 	"github.com/versity/versitygw":          {"internal/devstack"},
 	"github.com/alecthomas/kong":            {"internal/cli"},
+	"github.com/gdamore/tcell":             {"internal/top"},
 	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/kafka", "internal/web", "flows", "sinks"},
 	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
 	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/milvus", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
