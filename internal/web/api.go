@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"flowgraph/flows"
-	"flowgraph/sinks"
 )
 
 // glance is how long one picture serves all who ask: what looking costs does
@@ -44,35 +43,6 @@ func (a *api) look(ctx context.Context) *flows.Picture {
 	return a.last
 }
 
-// StoreStatus is how the worker stands with the object store.
-type StoreStatus struct {
-	Name    string     `json:"name"` // endpoint and bucket
-	Waiting int        `json:"waiting_calls"`
-	Since   *time.Time `json:"waiting_since,omitempty"` // of the longest wait
-	Error   string     `json:"error,omitempty"`         // the store's last answer, or why there was none
-	Code    string     `json:"code,omitempty"`
-	Advice  string     `json:"advice,omitempty"`
-}
-
-func storeStatus(w sinks.Waiting) StoreStatus {
-	s := StoreStatus{Name: w.Store, Waiting: w.Calls}
-	if w.Calls > 0 {
-		s.Since, s.Error, s.Code, s.Advice = &w.Since, w.Reason, w.Code, flows.StoreAdvice(w.Code)
-	}
-	return s
-}
-
-// Totals sum up the vchannels.
-type Totals struct {
-	VChannels map[string]int `json:"vchannels"` // by state
-	Segments  int            `json:"segments"`
-	Lag       int64          `json:"lag"` // records between seek positions and the logs' ends
-	Rows      int64          `json:"rows"`
-	Bytes     int64          `json:"bytes"`
-	Buffered  int64          `json:"buffered_bytes"`
-	Flushing  int64          `json:"flushing_bytes"`
-}
-
 // worker answers with the worker's own state, the store's, and sums.
 func (a *api) worker(rw http.ResponseWriter, r *http.Request) {
 	p := a.look(r.Context())
@@ -85,12 +55,7 @@ func (a *api) worker(rw http.ResponseWriter, r *http.Request) {
 	for i := range p.Segments {
 		t.Rows, t.Bytes = t.Rows+p.Segments[i].Rows, t.Bytes+p.Segments[i].Bytes
 	}
-	a.send(rw, struct {
-		At     time.Time          `json:"at"`
-		Worker flows.WorkerStatus `json:"worker"`
-		Store  StoreStatus        `json:"store"`
-		Totals Totals             `json:"totals"`
-	}{p.At, p.Worker, storeStatus(a.Store.Waiting()), t})
+	a.send(rw, Overview{p.At, p.Worker, storeStatus(a.Store.Waiting()), t, a.permission()})
 }
 
 // vchannels answers with all vchannels of this worker, by name.
@@ -110,12 +75,7 @@ func (a *api) vchannel(rw http.ResponseWriter, r *http.Request) {
 		if p.VChannels[i].VChannel == name {
 			q := query{vchannel: name, by: positionOrder(), limit: min(limit, most)}
 			segments, total := q.of(p.Segments)
-			a.send(rw, struct {
-				At       time.Time              `json:"at"`
-				VChannel *flows.FlowStatus      `json:"vchannel"`
-				Segments []*flows.SegmentStatus `json:"segments"`
-				Total    int                    `json:"total"`
-			}{p.At, &p.VChannels[i], segments, total})
+			a.send(rw, OneVChannel{p.At, &p.VChannels[i], segments, total})
 			return
 		}
 	}
@@ -131,13 +91,7 @@ func (a *api) segments(rw http.ResponseWriter, r *http.Request) {
 	}
 	p := a.look(r.Context())
 	segments, matched := q.of(p.Segments)
-	a.send(rw, struct {
-		At       time.Time              `json:"at"`
-		Segments []*flows.SegmentStatus `json:"segments"`
-		Offset   int                    `json:"offset"`
-		Matched  int                    `json:"matched"`
-		Total    int                    `json:"total"`
-	}{p.At, segments, q.offset, matched, len(p.Segments)})
+	a.send(rw, SomeSegments{p.At, segments, q.offset, matched, len(p.Segments)})
 }
 
 // events answers with what happened after a sequence number.

@@ -23,6 +23,16 @@ type Access struct {
 	Names []string
 	// TLS, if it is not nil, is what the server speaks.
 	TLS *tls.Config
+	// Loopback: only this machine reaches the server. Start finds it out.
+	Loopback bool
+}
+
+// permission says whether those that are let through may change something.
+func (a Access) permission() Permission {
+	if a.token() == "" && !a.Loopback {
+		return Permission{Why: "without a token nothing is changed by a worker that listens for other machines: set --listen-token, or listen on 127.0.0.1"}
+	}
+	return Permission{Allowed: true}
 }
 
 // guard lets through what may be answered.

@@ -64,6 +64,9 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	if at, ok := listener.Addr().(*net.TCPAddr); ok {
+		o.Access.Loopback = at.IP.IsLoopback()
+	}
 	listener = o.Access.listener(listener)
 	s := &Server{
 		http:     &http.Server{Handler: Handler(o), ReadHeaderTimeout: 10 * time.Second},
