@@ -12,6 +12,10 @@ import (
 	"flowgraph/internal/cli"
 )
 
+// version is the release's, written by the linker (-X main.version=v1.2.3); it
+// can write into nothing but a variable.
+var version string
+
 func main() { os.Exit(run()) }
 
 func run() int {
@@ -28,7 +32,7 @@ func run() int {
 		signal.Stop(signals)
 	}()
 	err := cli.Main(cli.Process{
-		Args: os.Args[1:], Environ: os.Environ(),
+		Args: os.Args[1:], Environ: os.Environ(), Version: version,
 		Stdout: os.Stdout, Stderr: os.Stderr,
 		Stop: stop, Kill: kill,
 	})

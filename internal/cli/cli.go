@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 type Process struct {
 	Args    []string // without the program's name
 	Environ []string // NAME=value
+	Version string   // of the release, "" if it is none
 	Stdout  io.Writer
 	Stderr  io.Writer
 	// Stop ends when the process is asked to end: drain. Kill ends when it is
@@ -52,6 +54,10 @@ type commands struct {
 	GC        GCCommand        `cmd:"" name:"gc" help:"Show or remove what killed workers left and nothing refers to."`
 	Rewind    RewindCommand    `cmd:"" help:"Let a vchannel be read again from an earlier position."`
 	AcceptLog AcceptLogCommand `cmd:"" name:"accept-log" help:"Go on with a topic that was created anew."`
+
+	Health     HealthCommand     `cmd:"" help:"Ask a worker on this machine whether it is well: exit code 0 if it is."`
+	Completion CompletionCommand `cmd:"" help:"Print a script by which a shell completes this command line."`
+	Man        ManCommand        `cmd:"" help:"Print the manual page."`
 }
 
 // Main parses the command line and runs the command. It has told the user
@@ -85,7 +91,7 @@ func dispatch(p *Process) error {
 	if c.PrintConfig {
 		return printConfig(p.Stdout, ctx)
 	}
-	return ctx.Run(p, newLogger(p.Stderr, c.Log))
+	return ctx.Run(p, newLogger(p.Stderr, c.Log), parser.Model)
 }
 
 func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
@@ -94,7 +100,7 @@ func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
 		kong.Description("Turns a Kafka log of Milvus messages into immutable segments of binlogs in a bucket, exactly once."+
 			" Every flag can also be set in the environment, --s3-endpoint as FLOWGRAPH_S3_ENDPOINT,"+
 			" a secret as the name of a file that holds it in FLOWGRAPH_S3_SECRET_KEY_FILE, or in the file of --config."),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(p.Version)},
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(exit),
 		kong.Resolvers(newSettings(p.Environ)),
@@ -103,17 +109,18 @@ func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
 	)
 }
 
-// version is what the go command stamped into the binary.
-func version() string {
+// version is the program's name and the version that a release was stamped with,
+// else what the go command knows of the sources it was built from.
+func version(release string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return "flowgraph " + cmp.Or(release, "unknown")
 	}
-	v := []string{info.Main.Version}
+	v := []string{"flowgraph " + cmp.Or(release, info.Main.Version)}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" || (s.Key == "vcs.modified" && s.Value == "true") {
 			v = append(v, s.Key[len("vcs."):]+" "+s.Value)
 		}
 	}
-	return "flowgraph " + strings.Join(v, ", ")
+	return strings.Join(v, ", ")
 }

@@ -37,7 +37,7 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	registry, store := newRegistry()
+	registry, store := newRegistry(p.Version)
 	bucket, err := sinks.NewBucket(c.S3Flags.Bucket(log), log, store.Hooks())
 	if err != nil {
 		return usageError{err}

@@ -17,6 +17,7 @@ const module = "flowgraph"
 var rooms = map[string][]string{
 	"": {"internal/cli"},
 	"internal/cli": {
+		"internal/cli/completion", "internal/cli/manpage",
 		"flows", "internal/archive", "internal/channelinfo", "internal/demo", "internal/devstack", "internal/export", "internal/kafka", "internal/milvus", "internal/recording", "internal/reread", "internal/restore", "internal/top", "internal/web", "internal/webclient",
 		"sinks", "sinks/binlog", "stages", "stages/column", "checkpoints", "testdata/recordings",
 	},
@@ -51,6 +52,9 @@ var rooms = map[string][]string{
 	"stages/varint":        {},
 	"checkpoints":          {},
 	"testdata/recordings":  {},
+
+	"internal/cli/completion": {}, // read the definition of the command line
+	"internal/cli/manpage":    {},
 }
 
 // outside says which packages may import what of others; what is not named
@@ -63,8 +67,8 @@ var outside = map[string][]string{
 	"github.com/reugn/go-streams/extension": {"flows"},
 	"github.com/minio/minio-go":             {"sinks"},
 	"github.com/versity/versitygw":          {"internal/devstack"},
-	"github.com/alecthomas/kong":            {"internal/cli"},
-	"github.com/gdamore/tcell":             {"internal/top"},
+	"github.com/alecthomas/kong":            {"internal/cli", "internal/cli/completion", "internal/cli/manpage"},
+	"github.com/gdamore/tcell":              {"internal/top"},
 	"github.com/rs/zerolog":                 {"internal/cli", "internal/demo", "internal/kafka", "internal/web", "flows", "sinks"},
 	"github.com/prometheus":                 {"internal/cli", "internal/web", "flows"},
 	"github.com/milvus-io/milvus-proto":     {"internal/archive", "internal/bench", "internal/export", "internal/milvus", "internal/restore", "internal/traffic", "internal/cli", "sinks/binlog", "stages", "stages/wire", "stages/column"},
