@@ -65,6 +65,9 @@ func (f *Field) parse(b []byte) error {
 		case b[0] == 2<<3|piece:
 			f.Name = b[n : n+int(x)]
 			n += int(x)
+		case w.values.num == 0 && (b[0] == 3<<3|piece || b[0] == 4<<3|piece):
+			w.values = arm{protowire.Number(b[0] >> 3), view(b[n : n+int(x)])}
+			n += int(x)
 		default:
 			var err error
 			if n, err = w.other(b); err != nil {

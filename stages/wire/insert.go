@@ -38,6 +38,8 @@ const (
 	tagCollection     = 7<<3 | number
 	tagPartition      = 8<<3 | number
 	tagSegment        = 9<<3 | number
+	tagTimestamps     = 10<<3 | piece
+	tagRowIDs         = 11<<3 | piece
 	tagColumn         = 13<<3 | piece
 	tagRows           = 14<<3 | number
 )
@@ -79,6 +81,10 @@ func (m *Insert) ParseRest(base Base, rest []byte) error {
 			m.Partition = int64(x)
 		case tagSegment:
 			m.Segment = int64(x)
+		case tagTimestamps:
+			w.timestamps.addPiece(b[n:end])
+		case tagRowIDs:
+			w.rowIDs.addPiece(b[n:end])
 		case tagColumn:
 			w.column(at, end)
 		case tagRows:
@@ -156,15 +162,23 @@ func (w *insertWalk) end(rest []byte) (err error) {
 func (m *Insert) Columns(columns []Field) ([]Field, error) {
 	from := len(columns)
 	for b := m.columns; len(b) > 0; {
+		if x, n := head(b); n > 0 && b[0] == tagColumn {
+			var err error
+			if columns, err = appendField(columns, from, b[n:n+int(x)]); err != nil {
+				return columns, err
+			}
+			b = b[n+int(x):]
+			continue
+		}
 		num, v, n, err := next(b)
 		if err != nil {
 			return columns, err
 		}
 		b = b[n:]
-		if num != 13 {
+		if num != 13 || v.typ != protowire.BytesType {
 			continue
 		}
-		if columns, err = appendField(columns, from, v); err != nil {
+		if columns, err = appendField(columns, from, v.bytes); err != nil {
 			return columns, err
 		}
 	}
@@ -176,15 +190,12 @@ func (m *Insert) Columns(columns []Field) ([]Field, error) {
 const maxColumns = 4096
 
 // appendField reads one column of the message whose columns begin at from.
-func appendField(columns []Field, from int, v field) ([]Field, error) {
-	if v.typ != protowire.BytesType {
-		return columns, nil
-	}
+func appendField(columns []Field, from int, b []byte) ([]Field, error) {
 	if len(columns)-from == maxColumns {
 		return columns, fmt.Errorf("%w: more than %d columns", ErrMalformed, maxColumns)
 	}
 	columns = append(columns, Field{})
-	return columns, columns[len(columns)-1].parse(v.bytes)
+	return columns, columns[len(columns)-1].parse(b)
 }
 
 // bounds returns the smallest and the greatest of packed varints.

@@ -199,10 +199,8 @@ type packed struct{ data []byte }
 // add takes a piece: packed numbers, or a single one of the wire type elem.
 func (p *packed) add(v field, elem protowire.Type) {
 	switch {
-	case v.typ == protowire.BytesType && p.data == nil:
-		p.data = view(v.bytes)
 	case v.typ == protowire.BytesType:
-		p.data = append(p.data, v.bytes...)
+		p.addPiece(v.bytes)
 	case v.typ != elem:
 	case elem == protowire.Fixed32Type:
 		p.data = protowire.AppendFixed32(p.data, uint32(v.num))
@@ -210,6 +208,15 @@ func (p *packed) add(v field, elem protowire.Type) {
 		p.data = protowire.AppendFixed64(p.data, v.num)
 	default:
 		p.data = protowire.AppendVarint(p.data, v.num)
+	}
+}
+
+// addPiece takes packed numbers.
+func (p *packed) addPiece(b []byte) {
+	if p.data == nil {
+		p.data = view(b)
+	} else {
+		p.data = append(p.data, b...)
 	}
 }
 
