@@ -112,7 +112,7 @@ func (t *Tracker) snapshot() (*Document, need, error) {
 	}
 	d := *t.doc
 	d.Collections, d.Segments = maps.Clone(d.Collections), maps.Clone(d.Segments)
-	t.need, t.flight = clean, time.Now()
+	t.need, t.flight, t.sent = clean, time.Now(), t.next
 	return &d, n, nil
 }
 
@@ -135,7 +135,7 @@ func (t *Tracker) finish(ctx context.Context, d *Document, size int64, n need, e
 		t.mu.Unlock()
 		return t.giveUp(ctx, err)
 	}
-	t.stored, t.lastAt = d, time.Now()
+	t.stored, t.kept, t.lastAt = d, t.sent, time.Now()
 	t.last = Commit{Seek: d.Seek, ReadFrom: d.ReadFrom, Sequence: t.store.sequence, Bytes: size, Took: t.lastAt.Sub(began)}
 	done := t.last
 	t.mu.Unlock()

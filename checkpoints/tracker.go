@@ -58,6 +58,8 @@ type Tracker struct {
 	stored  *Document         // the last one committed
 	waiting map[uint64]Change // acked, not released: a cut before is unfinished
 	next    uint64            // sequence to release next
+	sent    uint64            // the same, as of the document of the commit in flight
+	kept    uint64            // the same, as of the last one committed
 	need    need
 	since   time.Time // release of the oldest uncommitted change
 	last    Commit
@@ -74,7 +76,7 @@ func NewTracker(store *Store, doc *Document, pace *Pace, opts Options) *Tracker 
 	return &Tracker{
 		store: store, names: store.Names(), pace: pace, opts: opts,
 		wake: make(chan struct{}, 1), settled: make(chan struct{}, 1), turn: make(chan struct{}, 1),
-		doc: &own, stored: doc, waiting: map[uint64]Change{}, next: 1,
+		doc: &own, stored: doc, waiting: map[uint64]Change{}, next: 1, kept: 1,
 		last: Commit{Seek: doc.Seek, ReadFrom: doc.ReadFrom},
 	}
 }
@@ -150,6 +152,7 @@ type Status struct {
 	Seek, ReadFrom Position  // of the last commit
 	Released       Position  // seek position of the released document
 	Next           uint64    // the cut that everything after it waits for
+	Committed      uint64    // the cuts before it are in the stored document
 	Waiting        int       // cuts acknowledged behind it
 	LastCommit     time.Time // zero: none since the claim
 	CommitSince    time.Time // start of the commit in flight; zero: none
@@ -164,7 +167,7 @@ func (t *Tracker) Status() Status {
 	defer t.mu.Unlock()
 	s := Status{
 		Seek: t.last.Seek, ReadFrom: t.last.ReadFrom, Released: t.doc.Seek,
-		Next: t.next, Waiting: len(t.waiting),
+		Next: t.next, Committed: t.kept, Waiting: len(t.waiting),
 		LastCommit: t.lastAt, CommitSince: t.flight,
 		Segments: len(t.doc.Segments), DocumentBytes: t.last.Bytes,
 	}

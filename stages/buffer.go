@@ -45,6 +45,7 @@ type Buffer struct {
 	lastNow   int64 // wall time of the last pack, and what it is taken for
 	wall      int64
 	unsettled bool // cuts since the last urgent one
+	unwanted  int  // open segments that somebody wants sealed
 
 	// What the next cut takes along.
 	met    []checkpoints.Segment
@@ -119,6 +120,8 @@ func (b *Buffer) Step(ctx context.Context, p *Pack) ([]*Cut, error) {
 			return nil, err
 		}
 	}
+	b.request(p.Request)
+	b.sealRequested()
 	b.apply()
 	if p.Signal == Drain {
 		for s := b.buffered.head; s != nil; s = b.buffered.head {
@@ -130,9 +133,10 @@ func (b *Buffer) Step(ctx context.Context, p *Pack) ([]*Cut, error) {
 }
 
 // settle sees to it that movement without rows rides on a cut too, and that
-// nothing waits for its turn when the log has gone quiet.
+// nothing waits for its turn when the log has gone quiet, or when somebody
+// waits for it.
 func (b *Buffer) settle() {
-	quiet := b.pack.Signal != Data
+	quiet := b.pack.Signal != Data || b.pack.Request != nil
 	moved := b.pack.Start.Offset != b.pack.End.Offset || len(b.met)+len(b.bad) > 0
 	if len(b.out) == 0 && (moved || quiet && b.unsettled) {
 		b.emit(&Cut{})

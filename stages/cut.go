@@ -40,6 +40,9 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 		}
 		s.meta.State = checkpoints.Flushed
 		delete(b.open, s.meta.ID)
+		if s.unwanted {
+			b.unwanted--
+		}
 		if key := (autoKey{s.place(), s.meta.Level}); b.auto[key] == s {
 			delete(b.auto, key)
 		} else {

@@ -27,7 +27,7 @@ func NewDecoder(from checkpoints.Position) *Decoder {
 func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
 	pack := &Pack{
 		Signal: in.Signal, Start: d.next, Hold: d.hold(d.next),
-		Bytes: in.Bytes, Now: in.Now, Free: in.Free,
+		Bytes: in.Bytes, Now: in.Now, Free: in.Free, Request: in.Request,
 	}
 	batch := batch{pack, in.slab}
 	if batch.slab == nil {

@@ -34,6 +34,7 @@ type bench struct {
 	names   map[int64]string // of auto segments, in order of appearance
 	counts  stages.Counts
 	logTime time.Duration
+	asks    *stages.Request
 }
 
 func (s *bench) command(t *testing.T, d *datadriven.TestData) string {
@@ -54,6 +55,15 @@ func (s *bench) command(t *testing.T, d *datadriven.TestData) string {
 		return s.run(t, d, stages.Idle, nil)
 	case "drain":
 		return s.run(t, d, stages.Drain, nil)
+	case "flush", "seal":
+		s.asks = &stages.Request{Seal: d.Cmd == "seal"}
+		d.MaybeScanArgs(t, "collection", &s.asks.Collection)
+		out := s.run(t, d, stages.Data, nil)
+		s.asks = nil
+		if n := s.buffer.Unsealed(); n > 0 {
+			out += fmt.Sprintf("%d wait\n", n)
+		}
+		return out
 	case "crash":
 		n := len(s.pending)
 		d.MaybeScanArgs(t, "applied", &n)
@@ -120,7 +130,7 @@ func (s *bench) clock(t *testing.T, d *datadriven.TestData) time.Duration {
 }
 
 func (s *bench) run(t *testing.T, d *datadriven.TestData, signal stages.Signal, log []rec) string {
-	raw := &stages.Raw{Signal: signal}
+	raw := &stages.Raw{Signal: signal, Request: s.asks}
 	d.MaybeScanArgs(t, "free", &raw.Free)
 	for _, r := range log {
 		raw.Records = append(raw.Records, r.record())

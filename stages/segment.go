@@ -11,6 +11,7 @@ type segment struct {
 	meta          checkpoints.Segment // as of the last cut; Start is set by the first row
 	partitionName string
 	met           bool  // a row of it was placed in this life
+	unwanted      bool  // somebody wants it sealed, which the rules hold back
 	flushed       int64 // bytes in PLAIN layout that left in cuts, of this life and earlier ones
 
 	columns []*column.Column     // nil while nothing is buffered

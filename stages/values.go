@@ -40,6 +40,7 @@ type Raw struct {
 	Bytes   int64 // of the records, for the memory budget
 	Now     int64 // wall time, Unix ms
 	Free    int64 // bytes the buffer is asked to flush because memory is short
+	Request *Request
 	slab    *slab // where Records stand; nil if not made by Slabs
 }
 
@@ -58,6 +59,7 @@ type Pack struct {
 	Bytes           int64
 	Now             int64
 	Free            int64
+	Request         *Request
 	Counts          Counts
 	slab            *slab // where Messages stand; of the parts of a pack only the last one's
 }
@@ -152,10 +154,11 @@ const (
 	DroppedDDL  Reason = "dropped"
 	Memory      Reason = "memory"
 	Drained     Reason = "drain"
+	Requested   Reason = "request"
 )
 
 // Reasons are all of them.
-var Reasons = []Reason{BufferFull, BufferStale, Sealed, DroppedDDL, Memory, Drained}
+var Reasons = []Reason{BufferFull, BufferStale, Sealed, DroppedDDL, Memory, Drained, Requested}
 
 func (c *Counts) add(o Counts) {
 	c.Records += o.Records
