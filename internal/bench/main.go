@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"flowgraph/internal/devstack"
+	"flowgraph/internal/nullstore"
 )
 
 func main() {
@@ -86,11 +87,11 @@ func measure(ctx context.Context, o options) error {
 		return err
 	}
 	defer broker.Close()
-	s, err := startStore()
+	s, err := nullstore.Start(false)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	bytes, err := o.produce(ctx, topic, broker.Client())
 	if err != nil {
 		return fmt.Errorf("produce: %w", err)
@@ -112,7 +113,7 @@ func measure(ctx context.Context, o options) error {
 		{name: "flowgraph", command: func(round int) *exec.Cmd {
 			name := "round-" + strconv.Itoa(round)
 			return exec.CommandContext(ctx, worker, "run", "--brokers", broker.Addr(), "--topics", topic, "--group", name,
-				"--s3-endpoint", s.endpoint(), "--s3-bucket", "bench", "--s3-root", name, "--s3-access-key", "bench", "--s3-secret-key", "benchbench",
+				"--s3-endpoint", s.Endpoint(), "--s3-bucket", "bench", "--s3-root", name, "--s3-access-key", "bench", "--s3-secret-key", "benchbench",
 				"--until-end", "--listen=", "--log-level", "warn", "--memory-budget", o.budget, "--flush-bytes", o.flush)
 		}},
 		{name: "consume and discard", command: child("consume")},
@@ -121,13 +122,12 @@ func measure(ctx context.Context, o options) error {
 	}
 	for round := range o.rounds + 1 {
 		for _, p := range programs {
-			puts, stored, documents := s.counts()
+			before := s.Counts()
 			if err := p.run(round); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 			if p.name == "flowgraph" {
-				p.puts, p.stored, p.documents = s.counts()
-				p.puts, p.stored, p.documents = p.puts-puts, p.stored-stored, p.documents-documents
+				p.store = s.Counts().Less(before)
 			}
 		}
 	}
@@ -137,10 +137,10 @@ func measure(ctx context.Context, o options) error {
 
 // program is one that is measured, and its rounds.
 type program struct {
-	name                    string
-	command                 func(round int) *exec.Cmd
-	cpu, wall, rss          []float64 // s, s, MB; the first round is left out
-	puts, stored, documents int64     // of the last round
+	name           string
+	command        func(round int) *exec.Cmd
+	cpu, wall, rss []float64        // s, s, MB; the first round is left out
+	store          nullstore.Counts // of the last round
 }
 
 func (p *program) run(round int) error {
@@ -198,7 +198,7 @@ func report(programs []*program, gb float64) {
 	worker, floor := programs[0], programs[1]
 	fmt.Printf("\nflowgraph / consume and discard: CPU %s, wall %s\n", ratio(worker.cpu, floor.cpu), ratio(worker.wall, floor.wall))
 	fmt.Printf("flowgraph stored %.2f bytes a byte read with %.0f puts a GB; documents were %.3f %% of the bytes\n",
-		float64(worker.stored)/gb/1e9, float64(worker.puts)/gb, 100*float64(worker.documents)/float64(worker.stored))
+		float64(worker.store.Stored)/gb/1e9, float64(worker.store.Puts)/gb, 100*float64(worker.store.DocumentBytes)/float64(worker.store.Stored))
 }
 
 func spread(v []float64, per float64) string {

@@ -31,7 +31,9 @@ var rooms = map[string][]string{
 	"internal/recording":   {"checkpoints"},
 	"internal/milvus":      {"internal/reread"},
 	"internal/restore":     {"internal/archive", "internal/milvus", "sinks/binlog", "stages/column", "checkpoints"},
-	"internal/bench":       {"internal/devstack", "sinks/binlog", "stages/column"},
+	"internal/bench":       {"internal/devstack", "internal/nullstore", "sinks/binlog", "stages/column"},
+	"internal/nullstore":   {},
+	"internal/scale":       {},
 	"internal/membucket":   {"checkpoints"}, // for tests, as are house, proctest and traffic
 	"internal/devstack":    {},
 	"internal/kafka":       {"internal/reread"},
