@@ -1,0 +1,100 @@
+package top
+
+// wide is from how many cells on list and events stand beside figure and
+// segments.
+const wide = 130
+
+// frame is all that the terminal shows: as many lines as it has, of its width.
+func (v *view) frame(width, height int) []line {
+	if v.help {
+		return fitted(help(), width, height)
+	}
+	out := v.header(width)
+	if troubles := v.troubles(width, max(3, height/5)); len(troubles) > 0 {
+		out = append(out, troubles...)
+	}
+	body := height - len(out) - 1
+	if width >= wide {
+		out = append(out, v.beside(width, body)...)
+	} else {
+		out = append(out, v.stacked(width, body)...)
+	}
+	return append(fitted(out, width, height-1), v.foot().fit(width))
+}
+
+// stacked is list, figure, and segments or events below one another.
+func (v *view) stacked(width, height int) []line {
+	list := min(len(v.list()), max(2, height/5)) + 1
+	list = max(list, 2)
+	low := max(4, (height-list)/3)
+	out := fitted(v.channels(width, list), width, list)
+	out = append(out, fitted(v.figure(width, height-list-low), width, height-list-low)...)
+	if v.events {
+		return append(out, v.happened(width, low)...)
+	}
+	return append(out, v.segments(width, low)...)
+}
+
+// beside is list and events on the left, figure and segments on the right.
+func (v *view) beside(width, height int) []line {
+	left := width / 3
+	list := min(len(v.list())+1, height/2)
+	list = max(list, 3)
+	one := append(fitted(v.channels(left-2, list), left-2, list+1), v.happened(left-2, height-list-1)...)
+	figure := height * 3 / 5
+	other := append(fitted(v.figure(width-left, figure), width-left, figure+1), v.segments(width-left, height-figure-1)...)
+	one, other = fitted(one, left-2, height), fitted(other, width-left, height)
+	for i := range one {
+		one[i] = append(one[i].and(plain, "  "), other[i]...)
+	}
+	return one
+}
+
+// fitted makes a block exactly so large.
+func fitted(block []line, width, height int) []line {
+	out := make([]line, 0, max(0, height))
+	for i := range max(0, height) {
+		if i < len(block) {
+			out = append(out, block[i].fit(width))
+		} else {
+			out = append(out, line(nil).fit(width))
+		}
+	}
+	return out
+}
+
+// foot says what the keys do, or what there is to say.
+func (v *view) foot() line {
+	if v.notice != "" {
+		return say(warn, clean(v.notice))
+	}
+	if v.typing {
+		return say(dim, "type words that names or states must have; Enter keeps them, Esc clears them")
+	}
+	return say(dim, "q quit  ? help  arrows select  / filter  s sort  z zoom  Tab segments/events  a all events")
+}
+
+func help() []line {
+	return []line{
+		say(strong, "flowgraph top"),
+		nil,
+		say(plain, "Up, Down, k, j       select a vchannel; Home and End the first and last"),
+		say(plain, "/                    list only vchannels whose name, state or worker has these words"),
+		say(plain, "s                    list by trouble, lag, buffered bytes or name"),
+		say(plain, "z                    the axis from the log's start, or from where reading would begin again"),
+		say(plain, "PgUp, PgDn           scroll the segments"),
+		say(plain, "Tab                  segments or events, where there is no room for both"),
+		say(plain, "a                    events of this vchannel, or of all"),
+		say(plain, "q, Ctrl-C            quit"),
+		nil,
+		say(plain, "The axis is the log of one vchannel. On it: ").and(persistedMark, "━").and(plain, " stored, ").and(persistedMark, "╍").
+			and(plain, " stored and read again after a restart,"),
+		say(bufferedMark, "─").and(plain, " read and not stored yet, ").and(dim, "·").and(plain, " not read yet. Left of ≈ it is compressed."),
+		say(plain, "A bar is a segment: ").and(persistedMark, string(persistedCell)).and(plain, " persisted, ").and(flyingMark, string(flyingCell)).
+			and(plain, " on its way to the store, ").and(bufferedMark, string(bufferedCell)).and(plain, " buffered in memory."),
+		say(plain, "p1, p2, ... are the first rows that are not persisted; p1 holds the seek position back: it is from"),
+		say(plain, "there that nothing may be lost in Kafka yet."),
+		nil,
+		say(dim, "any key goes back"),
+	}
+}
