@@ -19,8 +19,12 @@ import (
 const (
 	fetchLeast, fetchMost = 1 << 20, 16 << 20 // bytes on the wire
 	fetchShare            = 16                // of the memory budget
-	metadataMaxAge        = 10 * time.Second  // how soon new topics and partitions are found
-	rebalanceTimeout      = 60 * time.Second
+	// fetchWait is how long a broker holds a fetch that finds nothing. A broker is
+	// asked once at a time, so a partition that was paused for memory and is not in
+	// that fetch waits as long, while others are at the end of their logs.
+	fetchWait        = 250 * time.Millisecond
+	metadataMaxAge   = 10 * time.Second // how soon new topics and partitions are found
+	rebalanceTimeout = 60 * time.Second
 )
 
 // clientOptions are those of every client.
@@ -37,6 +41,7 @@ func (w *Worker) newClient() (*kgo.Client, error) {
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(),
+		kgo.FetchMaxWait(fetchWait),
 		kgo.FetchMaxBytes(w.fetchBytes()), kgo.FetchMaxPartitionBytes(max(w.fetchBytes()/4, fetchLeast)),
 		kgo.BrokerMaxReadBytes(1<<30), kgo.MaxDecompressBatchBytes(w.batchMost()),
 		kgo.MetadataMaxAge(w.patience.topics), kgo.MetadataMinAge(min(time.Second, w.patience.topics/4)),

@@ -62,7 +62,11 @@ func (w *Worker) interruptible() context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.interrupt() // the last poll's, to free it
-	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	patience := time.Second
+	if w.throttled { // a flow that has caught up must not wait for the others' records
+		patience = 10 * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	w.interrupt = cancel
 	if len(w.ready) > 0 {
 		cancel()

@@ -56,6 +56,7 @@ func (w *Worker) decide() bool {
 	if full > 0 && full == len(flows) {
 		return false // not polling holds all of them, and throws no fetch away
 	}
+	w.throttled = false
 	for _, a := range flows {
 		part := map[string][]int32{a.topic: {a.id}}
 		switch n := a.fetched(); {
@@ -68,6 +69,7 @@ func (w *Worker) decide() bool {
 			a.status.paused.set(false, time.Now())
 			w.client.ResumeFetchPartitions(part)
 		}
+		w.throttled = w.throttled || a.paused
 	}
 	return true
 }

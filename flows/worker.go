@@ -35,6 +35,7 @@ type Worker struct {
 	begun     atomic.Bool // Run was called
 	patience  patience
 	slabs     stages.Slabs // of the flows' batches
+	throttled bool         // a partition is paused for memory; the poll loop's own
 
 	ctx  context.Context // kill, of everything
 	fail context.CancelCauseFunc
