@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"flowgraph/flows"
-	"flowgraph/internal/webclient"
+	"flowgraph/internal/web"
 )
 
 // The cells of bars; they differ where there are no colours.
@@ -17,7 +17,7 @@ const (
 
 // one is what is known of the vchannel that is selected: while its figure is
 // on the way, what the list says of it.
-func (v *view) one() (*sight, *webclient.VChannel) {
+func (v *view) one() (*sight, *web.OneVChannel) {
 	for i := range v.sights {
 		s := &v.sights[i]
 		if s.worker != v.selected.worker {
@@ -28,7 +28,7 @@ func (v *view) one() (*sight, *webclient.VChannel) {
 		}
 		for j := range s.channels {
 			if s.channels[j].VChannel == v.selected.vchannel {
-				return s, &webclient.VChannel{At: s.now(), VChannel: s.channels[j]}
+				return s, &web.OneVChannel{At: s.now(), VChannel: &s.channels[j]}
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (v *view) figure(width, height int) []line {
 	if one == nil {
 		return nil
 	}
-	c := &one.VChannel
+	c := one.VChannel
 	m := good
 	if c.State == "stopped" {
 		m = bad
@@ -73,8 +73,8 @@ func (v *view) figure(width, height int) []line {
 }
 
 // says tells in words what the figure shows.
-func (v *view) says(s *sight, one *webclient.VChannel) string {
-	c := &one.VChannel
+func (v *view) says(s *sight, one *web.OneVChannel) string {
+	c := one.VChannel
 	seek := "seek position " + count(c.Seek)
 	if c.Held == nil {
 		return "Everything that was read is stored: the " + seek + " is where reading stands."
@@ -87,7 +87,7 @@ func (v *view) says(s *sight, one *webclient.VChannel) string {
 	}
 	text := "The " + seek + " is held back by p1: "
 	for i := range one.Segments {
-		g := &one.Segments[i]
+		g := one.Segments[i]
 		if g.ID != c.Held.Segment {
 			continue
 		}
@@ -177,7 +177,7 @@ func flagLines(c *flows.FlowStatus, s scale) []canvas {
 
 // bars are a line a segment, the one that holds the seek position back first,
 // and what the cells mean.
-func (v *view) bars(one *webclient.VChannel, s scale, label, height int) []line {
+func (v *view) bars(one *web.OneVChannel, s scale, label, height int) []line {
 	var out []line
 	open := one.Segments
 	for i := range open {
@@ -185,7 +185,7 @@ func (v *view) bars(one *webclient.VChannel, s scale, label, height int) []line 
 			out = append(out, say(dim, fmt.Sprintf("and %s more", plural(left, "segment"))))
 			break
 		}
-		out = append(out, bar(&open[i], &one.VChannel, s, label, i+1))
+		out = append(out, bar(open[i], one.VChannel, s, label, i+1))
 	}
 	if len(open) == 0 {
 		return append(out, say(dim, "no open segment"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flowgraph/flows"
+	"flowgraph/internal/web"
 	"flowgraph/internal/webclient"
 )
 
@@ -22,11 +23,11 @@ type sight struct {
 	worker   int // its number in the fleet
 	address  string
 	answered bool // ever
-	state    webclient.Worker
+	state    web.Overview
 	channels []flows.FlowStatus
 	events   []flows.Event // newest first
 	last     uint64        // event
-	one      *webclient.VChannel
+	one      *web.OneVChannel
 	err      error // why it does not answer now
 	gone     time.Time
 }

@@ -75,7 +75,7 @@ func (v *view) segments(width, height int) []line {
 	for _, c := range columns(s) {
 		texts, wide := []string{c.title}, cells(c.title)
 		for i := first; i < last; i++ {
-			text := clean(c.text(i, &one.Segments[i]))
+			text := clean(c.text(i, one.Segments[i]))
 			texts, wide = append(texts, text), max(wide, cells(text))
 		}
 		if used+wide > width {

@@ -63,17 +63,9 @@ func (c *Client) Address() string { return c.base.Scheme + "://" + c.base.Host }
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Worker is what /api/worker answers.
-type Worker struct {
-	At     time.Time          `json:"at"`
-	Worker flows.WorkerStatus `json:"worker"`
-	Store  web.StoreStatus    `json:"store"`
-	Totals web.Totals         `json:"totals"`
-}
-
 // Worker asks for the worker's own state, the store's and the sums.
-func (c *Client) Worker(ctx context.Context) (Worker, error) {
-	return get[Worker](ctx, c, nil, "api", "worker")
+func (c *Client) Worker(ctx context.Context) (web.Overview, error) {
+	return get[web.Overview](ctx, c, nil, "api", "worker")
 }
 
 // VChannels asks for all vchannels of the worker, by name.
@@ -81,19 +73,10 @@ func (c *Client) VChannels(ctx context.Context) ([]flows.FlowStatus, error) {
 	return get[[]flows.FlowStatus](ctx, c, nil, "api", "vchannels")
 }
 
-// VChannel is what /api/vchannels/NAME answers: one vchannel and its segments,
-// the one that holds the seek position back first.
-type VChannel struct {
-	At       time.Time             `json:"at"`
-	VChannel flows.FlowStatus      `json:"vchannel"`
-	Segments []flows.SegmentStatus `json:"segments"`
-	Total    int                   `json:"total"`
-}
-
 // VChannel asks for one vchannel and so many of its segments; ErrUnknown if
 // the worker does not have it.
-func (c *Client) VChannel(ctx context.Context, name string, segments int) (VChannel, error) {
-	return get[VChannel](ctx, c, url.Values{"limit": {strconv.Itoa(segments)}}, "api", "vchannels", name)
+func (c *Client) VChannel(ctx context.Context, name string, segments int) (web.OneVChannel, error) {
+	return get[web.OneVChannel](ctx, c, url.Values{"limit": {strconv.Itoa(segments)}}, "api", "vchannels", name)
 }
 
 // Events asks for the newest events after a sequence number, oldest first.
