@@ -17,6 +17,10 @@ import (
 // root is the repository's, seen from this package.
 const root = "../.."
 
+// dockerfiles are the two that make our image: from the sources, and from the
+// programs of a release.
+var dockerfiles = []string{"/Dockerfile", "/deploy/release/Dockerfile"}
+
 // pinned is an image with a tag that does not move.
 var pinned = regexp.MustCompile(`^[a-z0-9./-]+:[A-Za-z0-9._-]*[0-9]+[.-][A-Za-z0-9._-]*$`)
 
@@ -44,19 +48,21 @@ func TestComposeUsesImagesThatDoNotMove(t *testing.T) {
 			t.Errorf("%s: image %q is not pinned to a version", name, s.Image)
 		}
 	}
-	text, err := os.ReadFile(root + "/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var from []string
-	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllSubmatch(text, -1) {
-		from = append(from, string(m[1]))
-	}
-	if len(from) != 2 || !pinned.MatchString(from[0]) || from[1] != "scratch" {
-		t.Errorf("the image is built from %v", from)
-	}
-	if !regexp.MustCompile(`(?m)^USER [1-9]\d*:[1-9]\d*$`).Match(text) {
-		t.Error("the image runs as root")
+	for _, file := range dockerfiles {
+		text, err := os.ReadFile(root + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var from []string
+		for _, m := range regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+)`).FindAllSubmatch(text, -1) {
+			from = append(from, string(m[1]))
+		}
+		if len(from) != 2 || !pinned.MatchString(from[0]) || from[1] != "scratch" {
+			t.Errorf("%s: the image is built from %v", file, from)
+		}
+		if !regexp.MustCompile(`(?m)^USER [1-9]\d*:[1-9]\d*$`).Match(text) {
+			t.Errorf("%s: the image runs as root", file)
+		}
 	}
 }
 
@@ -81,6 +87,13 @@ func TestComposeStartsTheProgramAsItIs(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, &out)
 		}
+	}
+	check := compose(t).Services["worker"].HealthCheck.Test
+	if len(check) < 3 || check[0] != "CMD" || check[1] != "/flowgraph" {
+		t.Fatalf("the worker's health is asked by %q, which the image does not have", check)
+	}
+	if err := printed(t, nil, check[2:], new(map[string]any)); err != nil {
+		t.Errorf("the worker's health is asked by %q: %v", check, err)
 	}
 	if ours != 2 {
 		t.Errorf("%d services run the program, want worker and replay", ours)
