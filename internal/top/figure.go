@@ -69,7 +69,7 @@ func (v *view) figure(width, height int) []line {
 	label := min(44, max(22, width*3/10))
 	scale := newScale(c, v.tail, width-label)
 	out = append(out, axis(c, scale, label)...)
-	return append(out, v.bars(one, scale, label, height-len(out)-1)...)
+	return append(out, v.bars(one, scale, label, height-len(out))...)
 }
 
 // says tells in words what the figure shows.
@@ -160,7 +160,7 @@ func flagLines(c *flows.FlowStatus, s scale) []canvas {
 			continue
 		}
 		x, text := s.cell(f.at), "^ "+f.text
-		if wide := len([]rune(text)); x+wide > s.width { // its foot stands on the right then
+		if wide := len([]rune(text)); x+wide > s.width || f.mark == dim && x+1 >= wide { // its foot stands on the right then
 			text, x = f.text+" ^", x+1-wide
 		}
 		for _, l := range lanes {
@@ -181,7 +181,7 @@ func (v *view) bars(one *web.OneVChannel, s scale, label, height int) []line {
 	var out []line
 	open := one.Segments
 	for i := range open {
-		if left := one.Total - i; len(out) >= height-1 && left > 1 {
+		if left := one.Total - i; len(out) >= height-2 && left > 1 {
 			out = append(out, say(dim, fmt.Sprintf("and %s more", plural(left, "segment"))))
 			break
 		}

@@ -22,13 +22,19 @@ func (v *view) frame(width, height int) []line {
 	return append(fitted(out, width, height-1), v.foot().fit(width))
 }
 
-// stacked is list, figure, and segments or events below one another.
+// stacked is list, figure, and segments or events below one another; both if
+// there is room.
 func (v *view) stacked(width, height int) []line {
-	list := min(len(v.list()), max(2, height/5)) + 1
-	list = max(list, 2)
-	low := max(4, (height-list)/3)
+	list := max(1, min(len(v.list()), max(2, height/5))) + 1
 	out := fitted(v.channels(width, list), width, list)
-	out = append(out, fitted(v.figure(width, height-list-low), width, height-list-low)...)
+	figure := v.figure(width, max(11, (height-list)*2/3))
+	out = append(out, fitted(figure, width, len(figure))...)
+	low := max(2, height-len(out))
+	if low >= 16 {
+		table := v.segments(width, low/2)
+		out = append(append(out, nil), fitted(table, width, len(table))...)
+		return append(append(out, nil), v.happened(width, height-len(out)-1)...)
+	}
 	if v.events {
 		return append(out, v.happened(width, low)...)
 	}
@@ -38,11 +44,10 @@ func (v *view) stacked(width, height int) []line {
 // beside is list and events on the left, figure and segments on the right.
 func (v *view) beside(width, height int) []line {
 	left := width / 3
-	list := min(len(v.list())+1, height/2)
-	list = max(list, 3)
+	list := max(3, min(len(v.list())+1, height/2))
 	one := append(fitted(v.channels(left-2, list), left-2, list+1), v.happened(left-2, height-list-1)...)
-	figure := height * 3 / 5
-	other := append(fitted(v.figure(width-left, figure), width-left, figure+1), v.segments(width-left, height-figure-1)...)
+	figure := v.figure(width-left, height*3/5)
+	other := append(append(figure, nil), v.segments(width-left, height-len(figure)-1)...)
 	one, other = fitted(one, left-2, height), fitted(other, width-left, height)
 	for i := range one {
 		one[i] = append(one[i].and(plain, "  "), other[i]...)
