@@ -53,7 +53,10 @@ func (v *view) figure(width, height int) []line {
 	if c.Epoch == 0 {
 		return []line{title, say(dim, "It is being claimed: its checkpoint is loaded from the bucket.")}
 	}
-	title = title.and(dim, "  epoch ").and(plain, count(c.Epoch)).and(dim, "  lag ").and(plain, count(c.Lag)).and(dim, "  complete up to ")
+	if width >= 100 {
+		title = title.and(dim, "  epoch ").and(plain, count(c.Epoch))
+	}
+	title = title.and(dim, "  lag ").and(plain, count(c.Lag)).and(dim, "  complete up to ")
 	if c.SeekTime.IsZero() {
 		title = title.and(plain, "no time tick yet")
 	} else {
