@@ -62,7 +62,8 @@ type assignment struct {
 	// once, such as a deleted topic, is not one that fails too often.
 	failures, fencings eventWindow
 
-	paused bool // for lagging behind; the poll loop's alone
+	paused bool        // for lagging behind; the poll loop's alone
+	held   atomic.Bool // by request; set by the poll loop alone
 }
 
 // supervise runs flows of one assignment, one after another, until it is

@@ -100,12 +100,12 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	account := &Account{budget: f.Budget}
 	defer account.close()
 	mailbox := newMailbox(account)
-	defer mailbox.close()
+	defer mailbox.end()
 
 	options := f.Options
 	options.Committed, options.Compound = f.committed, f.Sink.Compound
 	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
-	f.Status.running(doc, tracker, account)
+	f.Status.running(doc, tracker, mailbox)
 
 	runCtx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -194,6 +194,9 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 			s.read.Store(p.End.Offset)
 			s.readTick.Store(p.End.Tick)
 			s.stepped(b, p, cuts)
+			if p.Request != nil {
+				m.obeyed(p.Request, done(p.Request, cuts, b, s.views.seq))
+			}
 		}
 		p.Release()
 		return cuts, err

@@ -51,6 +51,7 @@ type gauges struct {
 	seekWas   atomic.Int64  // seek position of the last commit
 	seekMoved atomic.Int64  // when it last moved, Unix ns
 	paused    stopwatch     // its reading alone, since it lags behind the others
+	pausedBy  atomic.Pointer[Pause]
 	watched   watched
 }
 
@@ -64,6 +65,7 @@ func lagHelp() map[string]string {
 		"seek_moved_timestamp_seconds":          "Time at which the seek position last moved, or the claim.",
 		"oldest_unstored_row_timestamp_seconds": "Time at which the oldest row was read whose files are not stored yet; 0 if there is none.",
 		"reading_paused_seconds_total":          "Time in which this vchannel alone was not read, since it lagged behind.",
+		"paused":                                "1 while it is not read because somebody has asked for that.",
 		"document_bytes":                        "Size of the checkpoint document.",
 		"stalled_seconds":                       "Time without progress though there is something to do, and nothing to wait for; 0 while it moves.",
 	}

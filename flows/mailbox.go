@@ -12,16 +12,19 @@ import (
 type Mailbox struct {
 	account *Account
 	wake    chan struct{}
+	over    chan struct{} // closed once the flow has ended, and all that it could commit is
 
 	mu     sync.Mutex
 	queue  []*stages.Raw
 	free   int64 // bytes asked to be flushed, and not yet
 	asked  bool  // free is on its way through the stages
 	closed bool
+	// requests are those that wait for an answer.
+	requests map[*stages.Request]chan<- Done
 }
 
 func newMailbox(a *Account) *Mailbox {
-	return &Mailbox{account: a, wake: make(chan struct{}, 1)}
+	return &Mailbox{account: a, wake: make(chan struct{}, 1), over: make(chan struct{}), requests: map[*stages.Request]chan<- Done{}}
 }
 
 // Put leaves a batch; after close it is dropped, to be read again by whoever

@@ -54,8 +54,9 @@ func (w *world) claim() {
 func TestOwnershipLostTooOftenEndsTheWorker(t *testing.T) {
 	w := newWorld(t, 1)
 	w.produce(0, createCollection(collectionID), insert(7, 1, 100))
-	a := w.startWith(eager)
-	b := w.startWith(eager, func(c *Config) { c.Group = "another" })
+	atOnce := func(c *Config) { c.Limits.FlushBytes = 1 } // a buffered row would hold the position
+	a := w.startWith(eager, atOnce)
+	b := w.startWith(eager, atOnce, func(c *Config) { c.Group = "another" })
 	ts := int64(1)
 	until(t, "one of them gives up", func() bool {
 		ts++

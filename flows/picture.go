@@ -116,10 +116,11 @@ type Held struct {
 
 // held names the one segment, or the commit, that the seek position waits for.
 func (f *flowStatus) held(s FlowStatus, segments []SegmentStatus) *Held {
-	if s.Epoch == 0 || s.Seek >= s.Read && s.State == "running" {
+	works := s.State == "running" || s.State == "paused" // what was read is handled all the same
+	if s.Epoch == 0 || s.Seek >= s.Read && works {
 		return nil
 	}
-	if s.State != "running" {
+	if !works {
 		return &Held{By: "error", Offset: s.Seek, Text: "nothing is read from here on: the flow is " + s.State}
 	}
 	if len(segments) > 0 && segments[0].Pins {

@@ -57,7 +57,7 @@ func (w *Worker) poll() {
 }
 
 // interruptible returns a context for one poll, which a flow that becomes
-// ready ends.
+// ready ends, or a request.
 func (w *Worker) interruptible() context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *Worker) interruptible() context.Context {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	w.interrupt = cancel
-	if len(w.ready) > 0 {
+	if len(w.ready) > 0 || w.held {
 		cancel()
 	}
 	return ctx
@@ -103,7 +103,10 @@ func (w *Worker) installReady() {
 			offsets[i.a.topic] = map[int32]kgo.EpochOffset{}
 		}
 		offsets[i.a.topic][i.a.id] = kgo.EpochOffset{Epoch: -1, Offset: i.from.Offset}
-		parts[i.a.topic] = append(parts[i.a.topic], i.a.id)
+		i.a.held.Store(i.a.isPaused())
+		if !i.a.held.Load() {
+			parts[i.a.topic] = append(parts[i.a.topic], i.a.id)
+		}
 	}
 	w.client.SetOffsets(offsets)
 	w.client.ResumeFetchPartitions(parts)

@@ -27,6 +27,7 @@ func (w *Worker) admits() bool {
 // paused alone, so that the poll goes on for them.
 func (w *Worker) decide() bool {
 	w.mu.Lock()
+	w.held = false
 	flows := make([]*assignment, 0, len(w.parts))
 	for _, a := range w.parts {
 		if a.installed.Load() != nil {
@@ -43,6 +44,7 @@ func (w *Worker) decide() bool {
 			open += i.mailbox.account.open.Load()
 		}
 	}
+	flows = w.heed(flows)
 	if w.shared.Budget.Over() > open {
 		return false
 	}

@@ -13,6 +13,9 @@ const (
 	kafkaPatience = 30 * time.Second
 )
 
+// resumption is what a flow waits for that was paused on request.
+const resumption = "somebody to resume them"
+
 // sample is what is seen of a flow at one moment.
 type sample struct {
 	state    string
@@ -96,6 +99,8 @@ func (w *Worker) lookAtFlows(now time.Time) {
 			s.waitsFor = "Kafka"
 		case s.state == "running" && now.Sub(time.Unix(0, f.endAt.Load())) > kafkaPatience:
 			s.waitsFor = "the partition's leader in Kafka"
+		case s.state == "running" && f.pausedBy.Load() != nil:
+			s.waitsFor = resumption
 		case !full.IsZero():
 			s.moved = time.Unix(0, w.metrics.movedAt.Load())
 		}

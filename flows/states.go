@@ -7,7 +7,9 @@ import (
 )
 
 // flowStates are all that a flow may be in.
-func flowStates() []string { return []string{"claiming", "running", "waiting", "stopped", "done"} }
+func flowStates() []string {
+	return []string{"claiming", "running", "paused", "waiting", "stopped", "done"}
+}
 
 // registerStates registers what is computed when somebody asks.
 func (m *Metrics) registerStates(reg prometheus.Registerer) {

@@ -18,7 +18,7 @@ type FlowStatus struct {
 	Topic      string    `json:"topic"`
 	Partition  int32     `json:"partition"`
 	TopicID    string    `json:"topic_id,omitempty"`
-	State      string    `json:"state"` // claiming, running, waiting, stopped, done
+	State      string    `json:"state"` // claiming, running, paused, waiting, stopped, done
 	Error      string    `json:"error,omitempty"`
 	Advice     string    `json:"advice,omitempty"`     // what to do about the error
 	LastError  string    `json:"last_error,omitempty"` // of this process, also if the flow has recovered
@@ -51,6 +51,7 @@ type FlowStatus struct {
 	Stalled  time.Time `json:"stalled_since,omitzero"`
 	Stuck    bool      `json:"stuck"`
 	WaitsFor string    `json:"waits_for,omitempty"`
+	Pause    *Pause    `json:"pause,omitempty"` // asked for by somebody; the state is paused while it would be running
 }
 
 // flowStatus is one vchannel in the set while this worker has it.
@@ -71,6 +72,7 @@ type flowStatus struct {
 	topicID string // vchannel's own is not changed: many read it
 	tracker *checkpoints.Tracker
 	account *Account
+	mailbox *Mailbox
 	views   views
 
 	lastErr    error
@@ -161,12 +163,12 @@ func (f *flowStatus) isRunning() bool {
 }
 
 // running notes a claimed flow's parts.
-func (f *flowStatus) running(doc *checkpoints.Document, t *checkpoints.Tracker, a *Account) {
+func (f *flowStatus) running(doc *checkpoints.Document, t *checkpoints.Tracker, m *Mailbox) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state, f.err, f.since = "running", nil, time.Now()
 	f.epoch, f.owner, f.topicID = doc.Epoch, doc.Owner, doc.TopicID
-	f.tracker, f.account = t, a
+	f.tracker, f.account, f.mailbox = t, m.account, m
 	f.views.clear()
 	f.views.seq = 0
 	f.tell()
@@ -194,6 +196,12 @@ func (f *flowStatus) status() FlowStatus {
 		f.measure(&s, t)
 	}
 	f.judge(&s, time.Now())
+	if s.Pause = f.pausedBy.Load(); s.Pause != nil && s.State == "running" {
+		s.State = "paused"
+		if s.Pause.Since.After(s.Since) {
+			s.Since = s.Pause.Since
+		}
+	}
 	return s
 }
 
@@ -240,6 +248,11 @@ func (s *flowSet) Collect(ch chan<- prometheus.Metric) {
 			stopped = 1
 		}
 		gauge("stopped", stopped)
+		paused := 0.0
+		if f.Pause != nil {
+			paused = 1
+		}
+		gauge("paused", paused)
 		gauge("stalled_seconds", f.stalledSeconds(now))
 		if f.Epoch == 0 {
 			continue

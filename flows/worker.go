@@ -47,6 +47,7 @@ type Worker struct {
 	interrupt context.CancelFunc // of the poll under way
 	rounds    int                // assignments by the group so far
 	closing   bool
+	held      bool // somebody has paused or resumed; the poll loop has not looked yet
 
 	waiting func() sinks.Waiting // for the bucket; nil: it cannot tell
 

@@ -9,6 +9,7 @@ import (
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
+	"flowgraph/stages"
 )
 
 // actions are what the lines of a script do that write no record. Each finds
@@ -27,7 +28,10 @@ var actions = map[string]func(*world, *life, step){
 		l.box().Ask(int64(s.n))
 		synctest.Wait()
 	},
-	"drain": func(w *world, l *life, _ step) { w.tell("life %d drained: %v", l.number, l.drain()) },
+	"ask-flush":  func(w *world, l *life, _ step) { w.request(l, stages.Request{}) },
+	"ask-seal":   func(w *world, l *life, s step) { w.request(l, stages.Request{Seal: true, Collection: int64(s.n)}) },
+	"drain":      func(w *world, l *life, _ step) { w.tell("life %d drained: %v", l.number, l.drain()) },
+	"seal-first": func(w *world, _ *life, _ step) { w.early = true },
 	"restart": func(_ *world, l *life, _ step) {
 		l.die()
 		<-l.ended
@@ -39,6 +43,23 @@ var actions = map[string]func(*world, *life, step){
 	"rewind": func(w *world, _ *life, s step) { w.rewind(s.n) },
 	"gc":     func(w *world, _ *life, _ step) { w.gc() },
 	"sweep":  func(w *world, _ *life, _ step) { w.sweep() },
+}
+
+// request hands the flow what an operator asks for, and waits as long as the
+// flow can do anything without time passing.
+func (w *world) request(l *life, r stages.Request) {
+	answer, err := l.box().Request(r)
+	if err != nil {
+		w.tell("the request fails: %v", err)
+		return
+	}
+	synctest.Wait()
+	select {
+	case d := <-answer:
+		w.tell("cut %d segments of %d rows, %d wait for their seal", d.Segments, d.Rows, d.Unsealed)
+	default:
+		w.tell("no answer yet")
+	}
 }
 
 // rewind is the operator's command; whoever owns the vchannel is fenced.

@@ -104,7 +104,7 @@ func (h *history) line() {
 	case x < 81:
 		h.say("clock %s", pick(h, "1s", "20s", "2m", "-5s", "30h"))
 	default:
-		h.say("%s", pick(h, "wait 50ms", "wait 1s", "wait 3s", "free 1", "free 1000000", "drain", "restart", "takeover", "rewind", "rewind 1", "rewind 2", "gc", "sweep", "poll"))
+		h.say("%s", pick(h, "wait 50ms", "wait 1s", "wait 3s", "free 1", "free 1000000", "ask-flush", "ask-seal", "seal-first", fmt.Sprintf("ask-seal %d", c), "drain", "restart", "takeover", "rewind", "rewind 1", "rewind 2", "gc", "sweep", "poll"))
 	}
 }
 

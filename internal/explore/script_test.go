@@ -23,6 +23,9 @@ const (
 //	poll [n]     the worker fetches the next n records, or all there are
 //	wait 5s      time passes
 //	free n       memory is short: n bytes are to be flushed
+//	ask-flush    an operator asks for a flush of all
+//	ask-seal [c] and for the seal of what is open, of a collection or of all
+//	seal-first   the next life is asked for that before it reads anything
 //	drain        a graceful stop, and a start
 //	restart      a kill, and a start
 //	takeover     another worker claims; the old one does not know and goes on
@@ -51,7 +54,7 @@ type script struct {
 type step struct {
 	text     string
 	verb     string
-	n        int           // of poll, free and rewind
+	n        int           // of poll, free, rewind and ask-seal
 	span     time.Duration // of wait
 	produced int           // records in the log once the line is done
 }
@@ -137,14 +140,14 @@ func (w *writer) line(text, verb string, args []string) error {
 		n, err := strconv.ParseInt(strings.Join(args, ""), 10, 64)
 		w.next += n
 		return err
-	case "poll", "free", "rewind":
-		if verb != "rewind" {
+	case "poll", "free", "rewind", "ask-seal":
+		if verb == "poll" || verb == "free" {
 			st.n = 1 << 30
 		}
 		if len(args) > 0 {
 			st.n, err = strconv.Atoi(args[0])
 		}
-	case "drain", "restart", "takeover", "gc", "sweep":
+	case "ask-flush", "seal-first", "drain", "restart", "takeover", "gc", "sweep":
 	default:
 		err = w.write(verb, args)
 	}

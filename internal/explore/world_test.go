@@ -11,6 +11,7 @@ import (
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
 	"flowgraph/sinks/binlog"
+	"flowgraph/stages"
 	"flowgraph/stages/column"
 )
 
@@ -29,6 +30,7 @@ type world struct {
 	all     []*life
 	fetched int // records that some life has read
 	garbage *archive.Collector
+	early   bool // the next life is asked for a seal before it reads
 
 	mu       sync.Mutex
 	plan     plan // nil: everything works
@@ -158,6 +160,10 @@ func (w *world) alive() *life {
 		if l = w.start(); l.ready() {
 			if w.replay == 1 {
 				w.free(false) // before anything is committed
+			}
+			if w.early {
+				w.early = false
+				w.request(l, stages.Request{Seal: true})
 			}
 			l.read(w.fetched, w.batch())
 			pass(100 * time.Millisecond)

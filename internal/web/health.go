@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,6 +38,8 @@ func judge(o observed) (healthy bool, lines []string) {
 		case f.Stuck:
 			healthy = false
 			lines = append(lines, fmt.Sprintf("%s makes no progress since %s: %s", f.VChannel, stamp(f.Stalled), stalled(f)))
+		case f.State == "paused":
+			lines = append(lines, fmt.Sprintf("%s is paused since %s, as asked for by %s", f.VChannel, stamp(f.Pause.Since), cmp.Or(f.Pause.By, "somebody")))
 		case f.State == "waiting":
 			lines = append(lines, fmt.Sprintf("%s waits since %s: %s", f.VChannel, stamp(f.Since), f.Error))
 		}
@@ -60,7 +63,8 @@ func outside(o observed) (lines []string) {
 	}
 	var waits []string
 	for i := range o.flows {
-		if w := o.flows[i].WaitsFor; w != "" && !slices.Contains(waits, w) {
+		// Of one that is paused the line of its own tells more.
+		if w := o.flows[i].WaitsFor; w != "" && o.flows[i].State != "paused" && !slices.Contains(waits, w) {
 			waits = append(waits, w)
 		}
 	}

@@ -35,6 +35,9 @@ func TestHealthFailsForAStuckFlowAndForNothingOutside(t *testing.T) {
 			"b-0 makes no progress since 2026-01-02T02:54:05Z: the log ends at 9, read is up to 5"},
 		{"stuck before it is claimed", observed{flows: with(func(f *flows.FlowStatus) { f.State, f.Stalled, f.Stuck = "claiming", *ago(10 * time.Minute), true })}, false,
 			"b-0 makes no progress since 2026-01-02T02:54:05Z: it is not claimed"},
+		{"somebody has paused one", observed{flows: with(func(f *flows.FlowStatus) {
+			f.State, f.Read, f.Pause, f.WaitsFor = "paused", 5, &flows.Pause{Since: *ago(time.Minute), By: "192.0.2.1"}, "somebody to resume them"
+		})}, true, "b-0 is paused since 2026-01-02T03:03:05Z, as asked for by 192.0.2.1"},
 		{"stopped", observed{flows: with(func(f *flows.FlowStatus) { f.State, f.Error = "stopped", "data loss" })}, false, "b-0 stopped since 2026-01-02T02:04:05Z: data loss"},
 		{"starts again soon", observed{flows: with(func(f *flows.FlowStatus) { f.State, f.Error = "waiting", "fetch: broken" })}, true, "b-0 waits since 2026-01-02T02:04:05Z: fetch: broken"},
 		{"the store is away", observed{store: sinks.Waiting{Store: "http://s/b", Calls: 3, Since: *ago(2 * time.Hour), Reason: "connection refused"},
