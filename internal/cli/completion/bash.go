@@ -19,6 +19,13 @@ _%[1]s_reply() {
     done < <(compgen "$@")
 }
 
+# Sets command if there is such a one.
+_%[1]s_command() {
+    case $1 in
+    %[6]s) command=$1 ;;
+    esac
+}
+
 # Sets flag if the word wants a value behind it.
 _%[1]s_flag() {
     case "$command:$1" in
@@ -36,7 +43,7 @@ _%[1]s() {
         fi
         case $word in
         -*) _%[1]s_flag "$word" ;;
-        *) [[ -n $command ]] || command=$word ;;
+        *) _%[1]s_command "${command:+$command }$word" ;;
         esac
     done
     if [[ -n $flag && $cur == = ]]; then
@@ -62,39 +69,45 @@ _%[1]s() {
 complete -F _%[1]s %[1]s
 `
 
-func bash(app *kong.Application) string {
-	var names []string
+func bash(root command) string {
+	var paths []string
 	var flags, args strings.Builder
-	general := bashNames(app.Node)
-	fmt.Fprintf(&flags, "        '') _%s_reply -W '%s' -- \"$cur\" ;;\n", app.Name, general)
-	for _, c := range commands(app) {
-		names = append(names, c.Name)
-		fmt.Fprintf(&flags, "        %s) _%s_reply -W '%s' -- \"$cur\" ;;\n", c.Name, app.Name, strings.TrimSpace(bashNames(c)+" "+general))
-		if reply := bashReply(app.Name, wantedArgument(c)); reply != "" {
-			fmt.Fprintf(&args, "    %s) %s ;;\n", c.Name, reply)
+	general := bashNames(root.flags)
+	for _, c := range root.all() {
+		names := general
+		if c.path != "" {
+			paths = append(paths, quoted(c.path))
+			names = strings.TrimSpace(bashNames(c.flags) + " " + general)
+		}
+		fmt.Fprintf(&flags, "        %s) _%s_reply -W '%s' -- \"$cur\" ;;\n", quoted(c.path), root.Name, names)
+		reply := bashReply(root.Name, wantedArgument(c))
+		if len(c.subs) > 0 {
+			reply = bashReply(root.Name, want{values: strings.Fields(c.names())})
+		}
+		if reply != "" {
+			fmt.Fprintf(&args, "    %s) %s ;;\n", quoted(c.path), reply)
 		}
 	}
-	arguments := fmt.Sprintf("    '') _%s_reply -W '%s' -- \"$cur\" ;;\n", app.Name, strings.Join(names, " ")) + args.String()
-	valued, values := bashFlags(app)
-	return fmt.Sprintf(bashScript, app.Name, valued, values, flags.String(), arguments)
+	valued, values := bashFlags(root)
+	return fmt.Sprintf(bashScript, root.Name, valued, values, flags.String(), args.String(), strings.Join(paths, " | "))
 }
 
 // bashFlags are the cases of flags that take a value, and of those values that
 // can be completed. Flags of the program are known before and behind a command.
-func bashFlags(app *kong.Application) (valued, values string) {
+func bashFlags(root command) (valued, values string) {
 	replies := map[string][]string{} // what is offered -> patterns
 	var patterns, order []string
-	for _, node := range append([]*kong.Node{app.Node}, commands(app)...) {
-		under := node.Name
-		if node == app.Node {
+	for _, c := range root.all() {
+		under := quoted(c.path)
+		if c.path == "" {
 			under = "*"
 		}
-		for _, f := range visible(node) {
+		for _, f := range c.flags {
 			w := wanted(f)
 			if w.nothing {
 				continue
 			}
-			reply := bashReply(app.Name, w)
+			reply := bashReply(root.Name, w)
 			if reply != "" && !slices.Contains(order, reply) {
 				order = append(order, reply)
 			}
@@ -124,9 +137,9 @@ func bashReply(program string, w want) string {
 	return ""
 }
 
-func bashNames(node *kong.Node) string {
+func bashNames(flags []*kong.Flag) string {
 	var out []string
-	for _, f := range visible(node) {
+	for _, f := range flags {
 		out = append(out, spellings(f)...)
 	}
 	return strings.Join(out, " ")

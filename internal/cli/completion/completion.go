@@ -11,15 +11,16 @@ import (
 )
 
 // Script is the script for a shell, bash, zsh or fish, of the commands that
-// app has. Commands are one level deep.
+// app has.
 func Script(shell string, app *kong.Application) (string, error) {
+	root := commands(app.Node, "")
 	switch shell {
 	case "bash":
-		return bash(app), nil
+		return bash(root), nil
 	case "zsh":
-		return zsh(app), nil
+		return zsh(root), nil
 	case "fish":
-		return fish(app), nil
+		return fish(root), nil
 	}
 	return "", fmt.Errorf("there is no completion for the shell %q: it can be bash, zsh or fish", shell)
 }

@@ -24,11 +24,11 @@ func wanted(f *kong.Flag) want {
 }
 
 // wantedArgument is the same for an argument, whose name tells a file.
-func wantedArgument(node *kong.Node) want {
-	if len(node.Positional) == 0 {
+func wantedArgument(c command) want {
+	if len(c.Positional) == 0 {
 		return want{nothing: true}
 	}
-	arg := node.Positional[0]
+	arg := c.Positional[0]
 	return want{values: enum(arg), files: arg.Name == "file"}
 }
 
@@ -39,24 +39,52 @@ func enum(v *kong.Value) []string {
 	return v.EnumSlice()
 }
 
-// commands are the visible commands in the order of the help.
-func commands(app *kong.Application) (out []*kong.Node) {
-	for _, node := range app.Children {
-		if !node.Hidden {
-			out = append(out, node)
+// command is a command, or the program itself, with what it is called by.
+type command struct {
+	*kong.Node
+	path  string // "" for the program, else as in "config check"
+	flags []*kong.Flag
+	subs  []command
+}
+
+// commands is a visible command with those below it, in the order of the help.
+// A command's flags are known to those below; those of the program, which are
+// known everywhere, are its own alone here.
+func commands(node *kong.Node, path string, inherited ...*kong.Flag) command {
+	c := command{Node: node, path: path, flags: inherited[:len(inherited):len(inherited)]}
+	for _, f := range node.Flags {
+		if !f.Hidden {
+			c.flags = append(c.flags, f)
 		}
+	}
+	handed := c.flags
+	if path == "" {
+		handed = nil
+	}
+	for _, sub := range node.Children {
+		if !sub.Hidden {
+			c.subs = append(c.subs, commands(sub, strings.TrimSpace(path+" "+sub.Name), handed...))
+		}
+	}
+	return c
+}
+
+// all is the command and all below it.
+func (c command) all() []command {
+	out := []command{c}
+	for _, sub := range c.subs {
+		out = append(out, sub.all()...)
 	}
 	return out
 }
 
-// visible are a command's own flags; those of the program belong to each.
-func visible(node *kong.Node) (out []*kong.Flag) {
-	for _, f := range node.Flags {
-		if !f.Hidden {
-			out = append(out, f)
-		}
+// names are those of the commands directly below.
+func (c command) names() string {
+	var out []string
+	for _, sub := range c.subs {
+		out = append(out, sub.Name)
 	}
-	return out
+	return strings.Join(out, " ")
 }
 
 // spellings are the ways to write a flag.

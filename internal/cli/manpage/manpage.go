@@ -26,8 +26,7 @@ type Section struct {
 // Term is a word and what it means.
 type Term struct{ Name, Meaning string }
 
-// Write is the page of section 1 for a program whose commands are one level
-// deep. Flags that several commands have in common are told once.
+// Write is the page of section 1 for a program with commands. Flags that several commands have in common are told once.
 func Write(app *kong.Application, p Page) string {
 	var r roff
 	r.macro("TH", strings.ToUpper(app.Name), "1", "", p.Version)
@@ -43,10 +42,8 @@ func Write(app *kong.Application, p Page) string {
 	r.paragraphs(summary + ". " + more)
 	shared := sharedFlags(app)
 	r.macro("SH", "COMMANDS")
-	for _, c := range app.Children {
-		if !c.Hidden {
-			r.command(c, shared)
-		}
+	for _, c := range app.Leaves(true) {
+		r.command(c, shared)
 	}
 	r.macro("SH", "SHARED OPTIONS")
 	r.paragraphs("Of the commands that name them, and, as General, of every command.")
@@ -73,7 +70,7 @@ func key(f *kong.Flag) string { return f.Name + "\x00" + f.Help + "\x00" + f.Def
 func sharedFlags(app *kong.Application) shared {
 	s := shared{has: map[string]bool{}}
 	seen := map[string]bool{}
-	for _, c := range app.Children {
+	for _, c := range app.Leaves(true) {
 		for _, f := range c.Flags {
 			k := key(f)
 			if seen[k] && !s.has[k] && !f.Hidden {
@@ -89,7 +86,7 @@ func sharedFlags(app *kong.Application) shared {
 // command tells a command, its arguments and the flags that it alone has, and
 // names the others.
 func (r *roff) command(c *kong.Node, s shared) {
-	head := c.Name
+	head := c.Path()
 	for _, a := range c.Positional {
 		head += " " + strings.ToUpper(a.Name)
 	}
