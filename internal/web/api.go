@@ -31,6 +31,7 @@ func serveAPI(mux *http.ServeMux, o Options) {
 	mux.HandleFunc("GET /api/vchannels/{name}", a.vchannel)
 	mux.HandleFunc("GET /api/segments", a.segments)
 	mux.HandleFunc("GET /api/events", a.events)
+	a.serveControl(mux)
 }
 
 // look returns a picture that is not older than a glance.
@@ -108,9 +109,12 @@ func (a *api) events(rw http.ResponseWriter, r *http.Request) {
 	http.Error(rw, err.Error(), http.StatusBadRequest)
 }
 
-func (a *api) send(rw http.ResponseWriter, v any) {
+func (a *api) send(rw http.ResponseWriter, v any) { a.sendStatus(rw, http.StatusOK, v) }
+
+func (a *api) sendStatus(rw http.ResponseWriter, status int, v any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.Header().Set("Cache-Control", "no-store")
+	rw.WriteHeader(status)
 	if err := json.NewEncoder(rw).Encode(v); err != nil {
 		a.Log.Debug().Err(err).Msg("answer not sent")
 	}

@@ -44,6 +44,9 @@ type Options struct {
 	Metrics prometheus.Gatherer
 	Log     zerolog.Logger
 	Access  Access
+	// Control and LogLevel obey requests; nil: there are none.
+	Control  Control
+	LogLevel LogLevel
 }
 
 // Server answers /, /api/, /metrics, /healthz, /readyz and Go's profiles
