@@ -75,10 +75,6 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Match returns a function that says whether a topic is one of Topics, for
-// those who look at topics before the worker does.
-func (c Config) Match() (func(topic string) bool, error) { return c.match() }
-
 // match returns a function that says whether a topic is one of Topics.
 func (c Config) match() (func(topic string) bool, error) {
 	var exprs []*regexp.Regexp

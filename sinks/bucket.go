@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -29,6 +30,7 @@ type Bucket struct {
 	log    zerolog.Logger
 	hooks  Hooks
 	waits  *waits
+	dated  *atomic.Pointer[dating] // the store's last answer
 	// passing bounds the bytes of objects on their way from another store.
 	passing *semaphore.Weighted
 }
@@ -62,12 +64,13 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 		return nil, fmt.Errorf("object store: %w", err)
 	}
 	creds, chain := newCredentials(cfg)
+	last := new(atomic.Pointer[dating])
 	lookup := map[string]minio.BucketLookupType{"auto": minio.BucketLookupAuto, "path": minio.BucketLookupPath, "virtual-host": minio.BucketLookupDNS}
 	// The library's own retries are off: it would repeat inside what the one
 	// loop here repeats outside. Its trailing checksums are off too: they cost
 	// a chunked body, and many stores do not know them.
 	core, err := minio.NewCore(host, &minio.Options{
-		Creds: creds, Secure: secure, Transport: &exchanger{t}, Region: cfg.Region,
+		Creds: creds, Secure: secure, Transport: &exchanger{&dated{t, last}}, Region: cfg.Region,
 		BucketLookup: lookup[cfg.Addressing], MaxRetries: 1,
 	})
 	if err != nil {
@@ -75,7 +78,7 @@ func NewBucket(cfg BucketConfig, log zerolog.Logger, hooks Hooks) (*Bucket, erro
 	}
 	name := strings.TrimSuffix(cfg.Endpoint, "/") + "/" + cfg.Bucket
 	return &Bucket{
-		passing: semaphore.NewWeighted(passingMax), cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds, chain: chain,
+		passing: semaphore.NewWeighted(passingMax), cfg: cfg, prefix: cfg.prefix(), name: name, client: *core, creds: creds, chain: chain, dated: last,
 		close: t.CloseIdleConnections, log: log.With().Str("store", name).Logger(), hooks: hooks,
 		waits: &waits{store: name, calls: map[*waiter]struct{}{}},
 	}, nil

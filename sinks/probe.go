@@ -18,10 +18,7 @@ func (b *Bucket) Probe(ctx context.Context) error {
 	if !p.stored {
 		return err
 	}
-	// Also after a failure, and when the caller gave up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.cfg.AttemptTimeout)
-	defer cancel()
-	if rerr := b.remove(ctx, p.task("remove")); rerr != nil {
+	if rerr := p.remove(ctx); rerr != nil {
 		b.log.Warn().Err(rerr).Str("key", p.key).Msg("the probe's object could not be removed; it does no harm")
 	}
 	return err
@@ -31,45 +28,92 @@ type probe struct {
 	b      *Bucket
 	key    string
 	stored bool
+	info   checkpoints.Info // of what was stored last
+	text   string           // and what that is, "" if it is not known
+}
+
+// remove takes the probe's object away, also after a failure, and when the
+// caller gave up.
+func (p *probe) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.b.cfg.AttemptTimeout)
+	defer cancel()
+	return p.b.remove(ctx, p.task("remove"))
 }
 
 func (p *probe) task(op string) *task {
 	return &task{op: op, key: p.key, waits: p.b.cfg.ProbeTries - 1}
 }
 
+// step is one thing to try, and what it shows when it works.
+type step struct {
+	what, found string
+	do          func(context.Context) error
+}
+
+func (p *probe) steps() []step {
+	return []step{
+		{"put", "objects can be written", p.create},
+		{"create-only put", "a second one is refused (If-None-Match: *)", p.createOnly},
+		{"conditional put", "an older version is refused, the right one replaced (If-Match)", p.replace},
+		{"get", "what is written can be read", p.kept},
+	}
+}
+
 func (p *probe) run(ctx context.Context) error {
-	first, err := p.put(ctx, "first", "")
-	if err != nil {
+	for _, s := range p.steps() {
+		if err := s.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *probe) create(ctx context.Context) error {
+	if err := p.put(ctx, "first", ""); err != nil {
 		return p.unusable(ctx, err)
 	}
-	p.stored = true
-	if _, err := p.put(ctx, "second", ""); !conditionFailed(err) {
+	return nil
+}
+
+func (p *probe) createOnly(ctx context.Context) error {
+	if err := p.put(ctx, "second", ""); !conditionFailed(err) {
 		return p.condition("If-None-Match: *", "a second put of a new object", err)
 	}
+	return nil
+}
+
+func (p *probe) replace(ctx context.Context) error {
 	stale := "00000000000000000000000000000000"
-	if _, err := p.put(ctx, "third", stale); !conditionFailed(err) {
+	if err := p.put(ctx, "third", stale); !conditionFailed(err) {
 		return p.condition("If-Match", "a put that expects another version", err)
 	}
-	if _, err := p.put(ctx, "fourth", first.ETag); err != nil {
+	if err := p.put(ctx, "fourth", p.info.ETag); err != nil {
 		return fmt.Errorf("object store %s: it refuses to replace the version that is stored (If-Match with the right ETag), which every commit needs: "+
 			"use a store with conditional writes, such as MinIO or AWS S3: %w", p.b.name, err)
 	}
-	return p.kept(ctx, "fourth")
+	return nil
 }
 
 // put sends one object. Other than a flow it does not wait for ever: it
 // gives up, so that a wrong setting is told at the start.
-func (p *probe) put(ctx context.Context, text, etag string) (checkpoints.Info, error) {
+func (p *probe) put(ctx context.Context, text, etag string) error {
 	t := p.task("put")
 	u := p.b.newUpload(t, checkpoints.Object{Parts: [][]byte{[]byte(p.key), []byte(text)}}, etag)
 	defer u.payload.reading.Wait()
-	return retry(ctx, p.b, t, func(ctx context.Context) (checkpoints.Info, error) {
+	info, err := retry(ctx, p.b, t, func(ctx context.Context) (checkpoints.Info, error) {
 		info, _, err := u.send(ctx)
 		if conditionFailed(err) {
 			err = fmt.Errorf("%w: %w", checkpoints.ErrConflict, err) // the answer that is asked for: final
 		}
 		return info, err
 	})
+	switch {
+	case err == nil:
+		p.stored, p.info, p.text = true, info, text
+	case !conditionFailed(err):
+		p.text = ""
+	}
+	return err
 }
 
 func (p *probe) condition(header, what string, err error) error {
@@ -82,13 +126,16 @@ func (p *probe) condition(header, what string, err error) error {
 }
 
 // kept reads the probe's object back.
-func (p *probe) kept(ctx context.Context, text string) error {
+func (p *probe) kept(ctx context.Context) error {
 	t := p.task("stat")
 	s, err := retry(ctx, p.b, t, func(ctx context.Context) (stored, error) { return p.b.stat(ctx, t) })
 	if err != nil {
 		return fmt.Errorf("object store %s: what was written cannot be read; allow GetObject and ListBucket to these keys: %w", p.b.name, err)
 	}
-	o := checkpoints.Object{Parts: [][]byte{[]byte(p.key), []byte(text)}}
+	if p.text == "" {
+		return nil
+	}
+	o := checkpoints.Object{Parts: [][]byte{[]byte(p.key), []byte(p.text)}}
 	same, known := digestOf(p.b.cfg.Checksum, o).compare(s.sums, s.ETag)
 	switch {
 	case s.Size != o.Size(), known && !same:

@@ -8,24 +8,19 @@ import (
 	"fmt"
 	"net"
 	"strings"
-
-	"flowgraph/checkpoints"
 )
 
 // Reach tries whether the bucket can be reached and read, a few times only:
 // whoever runs a command wants to be told of a wrong setting, not to wait. Each
 // failure is a sentence that says what to do.
 func (b *Bucket) Reach(ctx context.Context) error {
-	t := &task{op: "list", key: "checkpoints/", waits: b.cfg.ProbeTries - 1}
-	_, err := retry(ctx, b, t, func(ctx context.Context) ([]checkpoints.Info, error) {
-		return b.page(ctx, t, "checkpoints/.none", "")
-	})
-	var a *answer
+	p := &probe{b: b}
+	err := p.list(ctx)
 	// Who may read but not list may still do what is asked for.
-	if err == nil || errors.As(err, &a) && a.code == "AccessDenied" && !b.anonymous(ctx) {
+	if err == nil || p.denied(ctx, err) {
 		return nil
 	}
-	return (&probe{b: b}).unusable(ctx, err)
+	return p.unusable(ctx, err)
 }
 
 // unusable explains why nothing can be written at all.

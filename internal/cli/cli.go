@@ -55,6 +55,8 @@ type commands struct {
 	Rewind    RewindCommand    `cmd:"" help:"Let a vchannel be read again from an earlier position."`
 	AcceptLog AcceptLogCommand `cmd:"" name:"accept-log" help:"Go on with a topic that was created anew."`
 
+	Configuration ConfigCommand `cmd:"" name:"config" help:"Print all settings with their defaults, check them, or describe them to an editor."`
+
 	Health     HealthCommand     `cmd:"" help:"Ask a worker on this machine whether it is well: exit code 0 if it is."`
 	Completion CompletionCommand `cmd:"" help:"Print a script by which a shell completes this command line."`
 	Man        ManCommand        `cmd:"" help:"Print the manual page."`
@@ -95,6 +97,10 @@ func dispatch(p *Process) error {
 }
 
 func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
+	return newParserOf(newSettings(p.Environ), c, p, exit)
+}
+
+func newParserOf(s *settings, c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("flowgraph"),
 		kong.Description("Turns a Kafka log of Milvus messages into immutable segments of binlogs in a bucket, exactly once."+
@@ -103,7 +109,7 @@ func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
 		kong.Vars{"version": version(p.Version)},
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(exit),
-		kong.Resolvers(newSettings(p.Environ)),
+		kong.Resolvers(s),
 		kong.ValueFormatter(helpText),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 	)

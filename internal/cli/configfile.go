@@ -17,9 +17,37 @@ import (
 type fileValue struct{ text, place string }
 
 // readConfigFile reads a flat YAML mapping of settings. Lists are joined by
-// commas. Errors name the file, the line and, for an unknown key, the nearest
-// known one; they never repeat a value.
-func readConfigFile(path string, known []string) (map[string]fileValue, error) {
+// commas. It returns all that is right and all that is wrong; errors name the
+// file, the line and, for an unknown key, the nearest known one, and never
+// repeat a value.
+func readConfigFile(path string, known []string) (map[string]fileValue, []error) {
+	root, err := readMapping(path)
+	if err != nil || root == nil {
+		return nil, oneOrNone(err)
+	}
+	values := map[string]fileValue{}
+	var errs []error
+	for i := 0; i < len(root.Content); i += 2 {
+		key, node := root.Content[i], root.Content[i+1]
+		place := fmt.Sprintf("%s line %d", path, key.Line)
+		text, err := flatten(node)
+		switch _, twice := values[key.Value]; {
+		case !slices.Contains(known, key.Value):
+			errs = append(errs, fmt.Errorf("%s: unknown key %q%s", place, key.Value, suggestion(key.Value, known)))
+		case twice:
+			errs = append(errs, fmt.Errorf("%s: key %q stands twice", place, key.Value))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %q %w", place, key.Value, err))
+		default:
+			values[key.Value] = fileValue{text, place}
+		}
+	}
+	return values, errs
+}
+
+// readMapping returns the mapping that a file of one YAML document is, nil
+// for an empty one.
+func readMapping(path string) (*yaml.Node, error) {
 	text, err := reread.File(path)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
@@ -42,23 +70,14 @@ func readConfigFile(path string, known []string) (map[string]fileValue, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%s: not a mapping of settings, as in \"group: flowgraph\"", path)
 	}
-	values := map[string]fileValue{}
-	for i := 0; i < len(root.Content); i += 2 {
-		key, node := root.Content[i], root.Content[i+1]
-		place := fmt.Sprintf("%s line %d", path, key.Line)
-		if !slices.Contains(known, key.Value) {
-			return nil, fmt.Errorf("%s: unknown key %q%s", place, key.Value, suggestion(key.Value, known))
-		}
-		if _, twice := values[key.Value]; twice {
-			return nil, fmt.Errorf("%s: key %q stands twice", place, key.Value)
-		}
-		text, err := flatten(node)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q %w", place, key.Value, err)
-		}
-		values[key.Value] = fileValue{text, place}
+	return root, nil
+}
+
+func oneOrNone(err error) []error {
+	if err == nil {
+		return nil
 	}
-	return values, nil
+	return []error{err}
 }
 
 func flatten(node *yaml.Node) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -25,6 +26,9 @@ func valueText(flag *kong.Flag) (string, error) {
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()
 		return string(text), err
+	}
+	if list, ok := v.([]string); ok {
+		return strings.Join(list, ","), nil
 	}
 	return fmt.Sprint(v), nil
 }

@@ -20,10 +20,9 @@ type BrokerFlags struct {
 
 // Validate refuses a command without brokers.
 func (f BrokerFlags) Validate() error {
-	if len(f.Brokers) == 0 {
-		return errors.New("--brokers is missing: name at least one Kafka broker, as in --brokers 127.0.0.1:9092")
-	}
-	return f.LoginFlags.Validate()
+	return errors.Join(
+		broken(rule{len(f.Brokers) == 0, "--brokers is missing: name at least one Kafka broker, as in --brokers 127.0.0.1:9092"}),
+		f.LoginFlags.Validate())
 }
 
 // connectPatience is how long a command waits for Kafka; the worker waits for
@@ -41,6 +40,13 @@ func (f BrokerFlags) connect(ctx context.Context, log zerolog.Logger, topics []s
 		return nil, nil, usageError{err}
 	}
 	return opts, cfg.Explain, cfg.Await(ctx, opts, topics, connectPatience, told)
+}
+
+// client says how clients are made, and what their errors mean.
+func (f BrokerFlags) client(log zerolog.Logger) (kafka.Config, []kgo.Opt, error) {
+	cfg := f.LoginFlags.config(f.Brokers, log)
+	opts, err := cfg.Options(kafka.NewTeller(cfg, log))
+	return cfg, opts, err
 }
 
 // login puts into a worker's configuration how its clients log in. The
@@ -71,11 +77,5 @@ type KafkaFlags struct {
 
 // Validate refuses a command without brokers or topics.
 func (f KafkaFlags) Validate() error {
-	if err := f.BrokerFlags.Validate(); err != nil {
-		return err
-	}
-	if !f.Topics.IsSet() {
-		return errors.New("--topics is missing: " + topicsSentence)
-	}
-	return nil
+	return errors.Join(f.BrokerFlags.Validate(), broken(rule{!f.Topics.IsSet(), "--topics is missing: " + topicsSentence}))
 }

@@ -39,24 +39,14 @@ func (f LoginFlags) Validate() error {
 }
 
 func (f LoginFlags) validateTLS() error {
-	if (f.KafkaCertFile == "") != (f.KafkaKeyFile == "") {
-		return errors.New("--kafka-cert-file and --kafka-key-file belong together: give both")
-	}
-	if f.KafkaTLS {
-		return nil
-	}
-	for _, s := range []struct{ flag, value string }{
-		{"--kafka-cert-file", f.KafkaCertFile}, {"--kafka-server-name", f.KafkaServerName},
-	} {
-		if s.value != "" {
-			return fmt.Errorf("%s has no effect without TLS: add --kafka-tls", s.flag)
-		}
-	}
-	// The authorization server may need the file where Kafka does not.
-	if f.KafkaCAFile != "" && f.KafkaSASL != string(kafka.OAuthBearer) {
-		return errors.New("--kafka-ca-file has no effect without TLS: add --kafka-tls")
-	}
-	return nil
+	const add = " has no effect without TLS: add --kafka-tls"
+	return broken(
+		rule{(f.KafkaCertFile == "") != (f.KafkaKeyFile == ""), "--kafka-cert-file and --kafka-key-file belong together: give both"},
+		rule{!f.KafkaTLS && f.KafkaCertFile != "" && f.KafkaKeyFile != "", "--kafka-cert-file" + add},
+		rule{!f.KafkaTLS && f.KafkaServerName != "", "--kafka-server-name" + add},
+		// The authorization server may need the file where Kafka does not.
+		rule{!f.KafkaTLS && f.KafkaCAFile != "" && f.KafkaSASL != string(kafka.OAuthBearer), "--kafka-ca-file" + add},
+	)
 }
 
 func (f LoginFlags) validateSASL() error {
@@ -86,21 +76,19 @@ type given struct {
 }
 
 func none(flags []given, otherwise string) error {
+	var rules []rule
 	for _, f := range flags {
-		if f.is {
-			return fmt.Errorf("%s has no effect with this --kafka-sasl: %s", f.flag, otherwise)
-		}
+		rules = append(rules, rule{f.is, fmt.Sprintf("%s has no effect with this --kafka-sasl: %s", f.flag, otherwise)})
 	}
-	return nil
+	return broken(rules...)
 }
 
 func all(flags []given, mechanism string) error {
+	var rules []rule
 	for _, f := range flags {
-		if !f.is {
-			return fmt.Errorf("--kafka-sasl %s needs %s", mechanism, f.flag)
-		}
+		rules = append(rules, rule{!f.is, fmt.Sprintf("--kafka-sasl %s needs %s", mechanism, f.flag)})
 	}
-	return nil
+	return broken(rules...)
 }
 
 // config is the configuration of clients of brokers. The log is told when

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 
@@ -25,13 +24,10 @@ type ListenFlags struct {
 
 // Validate refuses settings without effect.
 func (f ListenFlags) Validate() error {
-	switch {
-	case f.ListenGuardMetrics && !f.ListenToken.IsSet():
-		return errors.New("--listen-guard-metrics needs --listen-token: there is nothing to ask for")
-	case (f.ListenCertFile == "") != (f.ListenKeyFile == ""):
-		return errors.New("--listen-cert-file and --listen-key-file belong together: give both")
-	}
-	return nil
+	return broken(
+		rule{f.ListenGuardMetrics && !f.ListenToken.IsSet(), "--listen-guard-metrics needs --listen-token: there is nothing to ask for"},
+		rule{(f.ListenCertFile == "") != (f.ListenKeyFile == ""), "--listen-cert-file and --listen-key-file belong together: give both"},
+	)
 }
 
 // access says who may ask what is served. The log is warned of what everybody

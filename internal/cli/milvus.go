@@ -1,10 +1,6 @@
 package cli
 
-import (
-	"errors"
-
-	"flowgraph/internal/milvus"
-)
+import "flowgraph/internal/milvus"
 
 // MilvusFlags say how to log in to a Milvus.
 type MilvusFlags struct {
@@ -17,15 +13,11 @@ type MilvusFlags struct {
 
 // Validate refuses settings that contradict each other.
 func (f MilvusFlags) Validate() error {
-	switch {
-	case (f.MilvusUser != "") != f.MilvusPassword.IsSet():
-		return errors.New("--milvus-user and --milvus-password belong together")
-	case f.MilvusUser != "" && f.MilvusToken.IsSet():
-		return errors.New("--milvus-token and --milvus-user exclude each other: one login is enough")
-	case f.MilvusCAFile != "" && !f.MilvusTLS:
-		return errors.New("--milvus-ca-file needs --milvus-tls")
-	}
-	return nil
+	return broken(
+		rule{(f.MilvusUser != "") != f.MilvusPassword.IsSet(), "--milvus-user and --milvus-password belong together"},
+		rule{f.MilvusUser != "" && f.MilvusToken.IsSet(), "--milvus-token and --milvus-user exclude each other: one login is enough"},
+		rule{f.MilvusCAFile != "" && !f.MilvusTLS, "--milvus-ca-file needs --milvus-tls"},
+	)
 }
 
 // dial makes a client; Milvus is not asked yet.

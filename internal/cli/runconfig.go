@@ -43,9 +43,16 @@ type RunConfig struct {
 
 // Validate refuses settings that contradict each other or could not work.
 func (c RunConfig) Validate() error {
-	if err := errors.Join(c.KafkaFlags.Validate(), c.S3Flags.Validate(), c.ListenFlags.Validate(), c.MilvusFlags.Validate()); err != nil {
-		return err
-	}
+	return errors.Join(
+		c.KafkaFlags.Validate(), c.S3Flags.Validate(), c.ListenFlags.Validate(), c.MilvusFlags.Validate(),
+		c.validateTimes(), c.validateSizes(), c.validateSchemaFile(),
+		broken(rule{c.Group == "" && c.Topics.IsSet() && c.Topics.Partitions() == nil,
+			"--group is empty: only an explicit list of topic:partition is read without a group"}),
+	)
+}
+
+func (c RunConfig) validateTimes() error {
+	var rules []rule
 	for _, d := range []struct {
 		flag  string
 		value Duration
@@ -58,35 +65,25 @@ func (c RunConfig) Validate() error {
 		{"--idle-seal", c.IdleSeal, time.Millisecond},
 		{"--successor-seal", c.SuccessorSeal, time.Millisecond},
 	} {
-		if time.Duration(d.value) < d.least {
-			return fmt.Errorf("%s %s is too short: it must be at least %s", d.flag, d.value, d.least)
-		}
+		rules = append(rules, rule{time.Duration(d.value) < d.least, fmt.Sprintf("%s %s is too short: it must be at least %s", d.flag, d.value, d.least)})
 	}
-	if c.Group == "" && c.Topics.Partitions() == nil {
-		return errors.New("--group is empty: only an explicit list of topic:partition is read without a group")
-	}
-	if err := c.validateSizes(); err != nil {
-		return err
-	}
-	return c.validateSchemaFile()
+	return broken(rules...)
 }
 
 func (c RunConfig) validateSizes() error {
+	var rules []rule
 	for _, s := range []struct {
 		flag  string
 		value Size
 	}{
 		{"--flush-bytes", c.FlushBytes}, {"--flush-delete-bytes", c.FlushDeleteBytes}, {"--segment-bytes", c.SegmentBytes},
 	} {
-		if s.value < 1 {
-			return fmt.Errorf("%s must be larger than 0: %s", s.flag, sizeSentence)
-		}
-		// Every flush would come from the budget and the setting would do nothing.
-		if c.MemoryBudget > 0 && s.value > c.MemoryBudget && s.flag != "--segment-bytes" {
-			return fmt.Errorf("%s %s is more than --memory-budget %s: lower it, or it would never be reached", s.flag, s.value, c.MemoryBudget)
-		}
+		rules = append(rules, rule{s.value < 1, fmt.Sprintf("%s must be larger than 0: %s", s.flag, sizeSentence)},
+			// Every flush would come from the budget and the setting would do nothing.
+			rule{c.MemoryBudget > 0 && s.value > c.MemoryBudget && s.flag != "--segment-bytes",
+				fmt.Sprintf("%s %s is more than --memory-budget %s: lower it, or it would never be reached", s.flag, s.value, c.MemoryBudget)})
 	}
-	return nil
+	return broken(rules...)
 }
 
 func (c RunConfig) validateSchemaFile() error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -29,23 +28,18 @@ type S3Flags struct {
 
 // Validate refuses a bucket that cannot be reached.
 func (f S3Flags) Validate() error {
-	switch {
-	case !f.S3Endpoint.IsSet():
-		return errors.New("--s3-endpoint is missing: " + endpointSentence)
-	case len(f.S3Bucket) < 3 || len(f.S3Bucket) > 63 || strings.ContainsAny(f.S3Bucket, "/: "):
-		return fmt.Errorf("--s3-bucket %q is not the name of a bucket: 3 to 63 letters, digits, dots and dashes", f.S3Bucket)
-	case f.S3Root != strings.Trim(f.S3Root, "/") || strings.Contains(f.S3Root, "//"):
-		return fmt.Errorf("--s3-root %q must neither begin nor end with a slash nor hold an empty part", f.S3Root)
-	case f.S3AccessKey.IsSet() != f.S3SecretKey.IsSet():
-		return errors.New("--s3-access-key and --s3-secret-key belong together: give both, or neither for the AWS chain")
-	case f.S3SessionToken.IsSet() && !f.S3AccessKey.IsSet():
-		return errors.New("--s3-session-token needs --s3-access-key and --s3-secret-key")
-	case (f.S3CertFile == "") != (f.S3KeyFile == ""):
-		return errors.New("--s3-cert-file and --s3-key-file belong together: give both")
-	case !f.S3Endpoint.Secure && (f.S3CAFile != "" || f.S3CertFile != ""):
-		return errors.New("--s3-ca-file and --s3-cert-file need TLS: write the endpoint as https://HOST")
-	}
-	return nil
+	return broken(
+		rule{!f.S3Endpoint.IsSet(), "--s3-endpoint is missing: " + endpointSentence},
+		rule{len(f.S3Bucket) < 3 || len(f.S3Bucket) > 63 || strings.ContainsAny(f.S3Bucket, "/: "),
+			fmt.Sprintf("--s3-bucket %q is not the name of a bucket: 3 to 63 letters, digits, dots and dashes", f.S3Bucket)},
+		rule{f.S3Root != strings.Trim(f.S3Root, "/") || strings.Contains(f.S3Root, "//"),
+			fmt.Sprintf("--s3-root %q must neither begin nor end with a slash nor hold an empty part", f.S3Root)},
+		rule{f.S3AccessKey.IsSet() != f.S3SecretKey.IsSet(), "--s3-access-key and --s3-secret-key belong together: give both, or neither for the AWS chain"},
+		rule{f.S3SessionToken.IsSet() && !f.S3AccessKey.IsSet(), "--s3-session-token needs --s3-access-key and --s3-secret-key"},
+		rule{(f.S3CertFile == "") != (f.S3KeyFile == ""), "--s3-cert-file and --s3-key-file belong together: give both"},
+		rule{f.S3Endpoint.IsSet() && !f.S3Endpoint.Secure && (f.S3CAFile != "" || f.S3CertFile != ""),
+			"--s3-ca-file and --s3-cert-file need TLS: write the endpoint as https://HOST"},
+	)
 }
 
 // open makes a client of the bucket and sees that it can be reached.

@@ -19,7 +19,14 @@ const envPrefix = "FLOWGRAPH_"
 type settings struct {
 	env  map[string]string // variables that begin with FLOWGRAPH_
 	file map[string]fileValue
+	path string // of the file, "" for none
 	read bool
+
+	// faults, where it is given, takes what is wrong instead of the caller: all
+	// of it is told at once, and what is right is used.
+	faults *faults
+	// idle: the commands about the configuration itself do not stumble over it.
+	idle bool
 }
 
 // origin is a value and the words that say where it comes from.
@@ -41,6 +48,9 @@ func newSettings(environ []string) *settings {
 // Validate refuses names in environment and file that mean nothing, so that a
 // misspelt setting is not silently without effect.
 func (s *settings) Validate(app *kong.Application) error {
+	if s.idle {
+		return nil
+	}
 	var known []string
 	secret := map[string]bool{}
 	for _, f := range allFlags(app.Node) {
@@ -51,7 +61,11 @@ func (s *settings) Validate(app *kong.Application) error {
 	}
 	for _, name := range sortedKeys(s.env) {
 		if !slices.Contains(known, name) && !secret[name] && !isServiceLink(name) {
-			return fmt.Errorf("environment variable %s is unknown%s", name, suggestion(name, known))
+			err := fmt.Errorf("environment variable %s is unknown%s", name, suggestion(name, known))
+			if s.faults == nil {
+				return err
+			}
+			s.faults.add("", err)
 		}
 	}
 	return nil
@@ -66,9 +80,19 @@ func isServiceLink(name string) bool {
 // Resolve returns the value of a flag that the command line does not give, nil
 // where it is given nowhere.
 func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !isSetting(flag) {
+	s.idle = s.idle || s.faults == nil && isAboutConfig(ctx)
+	if s.idle || !isSetting(flag) {
 		return nil, nil
 	}
+	value, err := s.valueOf(ctx, flag)
+	if err != nil && s.faults != nil {
+		s.faults.add(flag.Name, err)
+		return nil, nil
+	}
+	return value, err
+}
+
+func (s *settings) valueOf(ctx *kong.Context, flag *kong.Flag) (any, error) {
 	if err := s.readFile(ctx); err != nil {
 		return nil, err
 	}
@@ -80,6 +104,14 @@ func (s *settings) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		return nil, err
 	}
 	return o.value, nil
+}
+
+// where names what was looked at.
+func (s *settings) where() string {
+	if s.path == "" {
+		return "the environment"
+	}
+	return s.path + " and the environment"
 }
 
 func (s *settings) lookup(flag *kong.Flag) (origin, bool, error) {
@@ -99,7 +131,7 @@ func (s *settings) lookup(flag *kong.Flag) (origin, bool, error) {
 		return origin{value, "environment variable " + name}, true, nil
 	}
 	if v, ok := s.file[flag.Name]; ok {
-		return origin{v.text, v.place}, true, nil
+		return origin{v.text, fmt.Sprintf("%s: %q", v.place, flag.Name)}, true, nil
 	}
 	return origin{}, false, nil
 }
@@ -119,12 +151,18 @@ func (s *settings) readFile(ctx *kong.Context) error {
 			path = given
 		}
 	}
-	if path == "" {
+	if s.path = path; path == "" {
 		return nil
 	}
-	values, err := readConfigFile(path, settingNames(ctx.Model))
+	values, errs := readConfigFile(path, settingNames(ctx.Model))
 	s.file = values
-	return err
+	if s.faults == nil && len(errs) > 0 {
+		return errs[0]
+	}
+	for _, err := range errs {
+		s.faults.add("", err)
+	}
+	return nil
 }
 
 // check decodes a value for the sake of an error that says where it stands.
@@ -134,12 +172,15 @@ func check(flag *kong.Flag, o origin) error {
 	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, scratch); err != nil {
 		return fmt.Errorf("%s: %w", o.from, err)
 	}
+	if flag.Enum != "" && !flag.EnumMap()[fmt.Sprint(scratch)] {
+		return fmt.Errorf("%s must be one of \"%s\"", o.from, strings.Join(flag.EnumSlice(), `", "`))
+	}
 	return nil
 }
 
 // isSetting tells the flags that may stand in the file and the environment.
 func isSetting(f *kong.Flag) bool {
-	return !slices.Contains([]string{"help", "version", "config", "print-config"}, f.Name)
+	return !slices.Contains([]string{"help", "version", "config", "print-config", "connect"}, f.Name)
 }
 
 func settingNames(app *kong.Application) []string {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -16,18 +18,13 @@ func ConfigTable() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var run *kong.Node
-	for _, node := range parser.Model.Children {
-		if node.Name == "run" {
-			run = node
-		}
-	}
-	if run == nil {
-		return "", fmt.Errorf("there is no command run")
+	flags, err := workerFlags(parser.Model)
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	group := ""
-	for _, flag := range append(run.Flags, parser.Model.Flags...) {
+	for _, flag := range flags {
 		if flag.Name == "help" || flag.Name == "version" {
 			continue
 		}
@@ -38,6 +35,16 @@ func ConfigTable() (string, error) {
 		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", flag.Name, defaultText(flag), strings.ReplaceAll(flag.Help, "|", "\\|"))
 	}
 	return b.String(), nil
+}
+
+// workerFlags are those of run, then those of every command.
+func workerFlags(app *kong.Application) ([]*kong.Flag, error) {
+	for _, node := range app.Children {
+		if node.Name == "run" {
+			return slices.Concat(node.Flags, app.Flags), nil
+		}
+	}
+	return nil, errors.New("there is no command run")
 }
 
 func defaultText(flag *kong.Flag) string {
