@@ -17,6 +17,9 @@ const (
 	urgent
 )
 
+// maxDoublings of the interval between commits that only move the position.
+const maxDoublings = 8
+
 func needOf(c Change) need {
 	switch {
 	case c.Urgent:
@@ -73,7 +76,10 @@ func (t *Tracker) due() (wait time.Duration, dirty bool, err error) {
 	}
 	interval := t.opts.MinInterval
 	if t.need == moving {
-		interval = t.opts.PositionInterval
+		// A vchannel that gets nothing but time ticks would cost as many
+		// documents as one that gets rows: it is stored ever more rarely, down
+		// to once in MaxWait.
+		interval = min(t.opts.PositionInterval<<min(t.moves, maxDoublings), max(t.opts.PositionInterval, t.opts.MaxWait))
 	}
 	at := now.Add(t.pace.Delay())
 	if !t.lastAt.IsZero() && at.Before(t.lastAt.Add(interval)) {
@@ -136,6 +142,12 @@ func (t *Tracker) finish(ctx context.Context, d *Document, size int64, n need, e
 		return t.giveUp(ctx, err)
 	}
 	t.stored, t.kept, t.lastAt = d, t.sent, time.Now()
+	switch n {
+	case moving:
+		t.moves++
+	case flushed:
+		t.moves = 0
+	}
 	t.last = Commit{Seek: d.Seek, ReadFrom: d.ReadFrom, Sequence: t.store.sequence, Bytes: size, Took: t.lastAt.Sub(began)}
 	done := t.last
 	t.mu.Unlock()

@@ -8,24 +8,25 @@ const Version = 1
 // a whole by compare-and-set, so that positions, segments and schemas can
 // never disagree.
 type Document struct {
-	Version   int    `json:"version"`
-	VChannel  string `json:"vchannel"`
+	Version   int    `json:"version"`  // of the format
+	VChannel  string `json:"vchannel"` // <topic>-<partition>
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
-	TopicID   string `json:"topic_id"`
-	Epoch     int64  `json:"epoch"`
+	TopicID   string `json:"topic_id"` // which creation of the topic; positions of another one mean nothing
+	Epoch     int64  `json:"epoch"`    // one more with each claim
 	Owner     string `json:"owner"`    // drawn at random for each claim
 	Sequence  int64  `json:"sequence"` // of this epoch's attempts with new content
 
-	// ReadFrom is where reading begins after a restart; Seek is the smallest
-	// identity not persisted, else the end of the last pack handled.
+	// ReadFrom is where reading begins after a restart.
 	ReadFrom Position `json:"read_from"`
-	Seek     Position `json:"seek_position"`
+	// Seek is the smallest identity not persisted, else the end of the last
+	// pack handled.
+	Seek Position `json:"seek_position"`
 	// Earlier are read_froms that documents of this log held when they were
 	// claimed, oldest first: where a rewind may go.
 	Earlier []Position `json:"earlier,omitempty"`
 
-	Collections map[int64]*Collection `json:"collections"`
+	Collections map[int64]*Collection `json:"collections"`   // by ID
 	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest
 	Events      []Event               `json:"ddl,omitempty"` // DDL not yet stored as objects
 }
@@ -46,8 +47,8 @@ type Collection struct {
 // partition ever had, per level. It never moves back and outlives segments.
 type Partition struct {
 	Name          string `json:"name,omitempty"`
-	AutoEnd       int64  `json:"auto_end"`
-	AutoEndDelete int64  `json:"auto_end_deletes"`
+	AutoEnd       int64  `json:"auto_end"`         // of rows
+	AutoEndDelete int64  `json:"auto_end_deletes"` // of deletes
 	Dropped       *Drop  `json:"dropped,omitempty"`
 }
 
@@ -97,19 +98,19 @@ type Segment struct {
 	ID         int64    `json:"id,string"`
 	Collection int64    `json:"collection,string"`
 	Partition  int64    `json:"partition,string"`
-	Level      Level    `json:"level"`
-	Auto       bool     `json:"auto,omitempty"`
-	State      State    `json:"state"`
-	Start      Position `json:"start"`
-	End        Position `json:"end"`
-	Rows       int64    `json:"rows"`
-	Bytes      int64    `json:"bytes"`      // of its files
-	FirstTime  int64    `json:"first_time"` // log time of its first and last row, Unix ms
-	LastTime   int64    `json:"last_time"`
+	Level      Level    `json:"level"`              // 1: L0, deletes; 2: L1, rows
+	Auto       bool     `json:"auto,omitempty"`     // its ID was not chosen by Milvus
+	State      State    `json:"state"`              // 0 new, 1 normal, 2 flushed, 3 dropped
+	Start      Position `json:"start"`              // the smallest identity in it
+	End        Position `json:"end"`                // of the pack with which the last flush was cut; its rows below are persisted
+	Rows       int64    `json:"rows"`               // or deletes, persisted
+	Bytes      int64    `json:"bytes"`              // of its files
+	FirstTime  int64    `json:"first_time"`         // log time of its first row, Unix ms
+	LastTime   int64    `json:"last_time"`          // the same of its last
 	Fields     []int64  `json:"fields,omitempty"`   // field IDs of every flush, ascending; none for L0
 	PKField    int64    `json:"pk_field,omitempty"` // primary key, whose statistics every flush has; 0: none written
-	Logs       []Log    `json:"logs,omitempty"`
-	Chunks     []string `json:"chunks,omitempty"` // log IDs that name folded chunks, oldest first
+	Logs       []Log    `json:"logs,omitempty"`     // one a flush
+	Chunks     []string `json:"chunks,omitempty"`   // log IDs that name folded chunks, oldest first
 }
 
 // Log is one flush of a segment: every field's file has the same log ID.

@@ -12,7 +12,7 @@ import (
 // Options are a tracker's intervals and limits; see DefaultOptions.
 type Options struct {
 	MinInterval      time.Duration // between commits with flushes or events
-	PositionInterval time.Duration // between commits that only move the position
+	PositionInterval time.Duration // between commits that only move the position, at first
 	MaxWait          time.Duration // for a change, whatever documents cost
 	FoldAbove        int           // document size in bytes from which log entries are folded into chunks
 	Compound         Compound      // nil: no segment has key statistics
@@ -64,6 +64,7 @@ type Tracker struct {
 	since   time.Time // release of the oldest uncommitted change
 	last    Commit
 	lastAt  time.Time
+	moves   int       // commits in a row that only moved the position
 	flight  time.Time // start of the commit in flight
 	failed  error
 }
@@ -111,13 +112,19 @@ func (t *Tracker) Ack(seq uint64, c Change) {
 
 // release lets one change enter the document.
 func (t *Tracker) release(c Change) error {
+	seek, readFrom, segments := t.doc.Seek, t.doc.ReadFrom, len(t.doc.Segments)
 	if err := t.doc.Apply(c); err != nil {
 		return err
 	}
 	if c.Flush != nil && c.Flush.Log != nil {
 		t.pace.Flushed(c.Flush.Log.Bytes)
 	}
-	t.want(needOf(c))
+	// While buffered rows hold the position, nearly every cut changes nothing.
+	// There is nothing to store then, but an urgent one wants what is not yet.
+	changed := c.Flush != nil || c.Event != nil || seek != t.doc.Seek || readFrom != t.doc.ReadFrom || segments != len(t.doc.Segments)
+	if changed || c.Urgent && t.need != clean {
+		t.want(needOf(c))
+	}
 	return nil
 }
 
@@ -171,8 +178,11 @@ func (t *Tracker) Status() Status {
 		LastCommit: t.lastAt, CommitSince: t.flight,
 		Segments: len(t.doc.Segments), DocumentBytes: t.last.Bytes,
 	}
-	if t.need != clean {
+	switch {
+	case t.need != clean:
 		s.DirtySince = t.since
+	case t.flight.IsZero():
+		s.Committed = t.next // what was released since has changed nothing
 	}
 	return s
 }

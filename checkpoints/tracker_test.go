@@ -138,11 +138,11 @@ func TestTheFirstChangeAfterQuietIsStoredAtOnceTheNextOnesAtARate(t *testing.T) 
 		if times := c.restart(); !slices.Equal(times, want) {
 			t.Errorf("flushes committed at %v, want %v", times, want)
 		}
-		for i := range int64(250) { // positions every 100 ms
+		for i := range int64(350) { // positions every 100 ms
 			l.ack(moved(20+i, nil))
 			time.Sleep(100 * time.Millisecond)
 		}
-		want = []time.Duration{9100 * time.Millisecond, 19100 * time.Millisecond} // 10 s after the one before
+		want = []time.Duration{9100 * time.Millisecond, 29100 * time.Millisecond} // 10 s and 20 s after the one before
 		if times := c.restart(); !slices.Equal(times, want) {
 			t.Errorf("positions committed at %v, want %v", times, want)
 		}
@@ -156,6 +156,77 @@ func TestTheFirstChangeAfterQuietIsStoredAtOnceTheNextOnesAtARate(t *testing.T) 
 		if err := stop(); !errors.Is(err, context.Canceled) {
 			t.Errorf("run: %v", err)
 		}
+	})
+}
+
+func TestAVChannelOfTicksAloneIsStoredOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membucket.New()
+		l, stop := running(t, b, checkpoints.DefaultOptions())
+		ticks := func(from int64, span time.Duration) (documents int) {
+			before := len(b.Calls(membucket.Put, checkpoints.DocumentKey(v0.Name())))
+			for i := range int64(span / (200 * time.Millisecond)) {
+				l.ack(moved(from+i, nil))
+				time.Sleep(200 * time.Millisecond)
+			}
+			return len(b.Calls(membucket.Put, checkpoints.DocumentKey(v0.Name()))) - before
+		}
+		if n := ticks(1, 10*time.Minute); n > 13 {
+			t.Errorf("%d documents in ten minutes of ticks", n)
+		}
+		if n := ticks(10_000, time.Hour); n > 61 {
+			t.Errorf("%d documents in an hour of ticks", n)
+		}
+		time.Sleep(time.Second)
+		l.ack(l.rows(segment(1, 0, 40_000), 1))
+		synctest.Wait()
+		if n := ticks(40_001, 11*time.Second); n != 1 {
+			t.Errorf("%d documents in the ten seconds after a flush", n)
+		}
+		stop()
+	})
+}
+
+func TestAPositionThatBufferedRowsHoldIsNotStoredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membucket.New()
+		l, stop := running(t, b, checkpoints.DefaultOptions())
+		met := moved(4, nil)
+		met.New = []checkpoints.Segment{segment(1, 4, 0)}
+		l.ack(met)
+		time.Sleep(2 * time.Minute)
+		before := len(b.Calls(membucket.Put, ""))
+		for i := range 600 { // what a buffer emits with rows in it, now and then after a silence
+			held := moved(4, nil)
+			held.Urgent = i%10 == 0
+			l.ack(held)
+			time.Sleep(time.Second)
+		}
+		if calls := b.Calls(membucket.Put, "")[before:]; len(calls) > 0 {
+			t.Errorf("%d puts though nothing changed, first %s", len(calls), calls[0].Key)
+		}
+		if s := l.tracker.Status(); s.Committed != s.Next {
+			t.Errorf("the cuts before %d are called stored, and %d changed nothing", s.Committed, s.Next-s.Committed)
+		}
+		stop()
+	})
+}
+
+func TestAnUrgentCutTakesAlongWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := membucket.New()
+		l, stop := running(t, b, checkpoints.DefaultOptions())
+		l.ack(l.rows(segment(1, 0, 3), 1))
+		synctest.Wait()
+		l.ack(moved(4, nil)) // would wait for ten seconds
+		urgent := moved(4, nil)
+		urgent.Urgent = true
+		l.ack(urgent)
+		synctest.Wait()
+		if d := l.stored(); d.Seek.Offset != 4 {
+			t.Errorf("stored position %d", d.Seek.Offset)
+		}
+		stop()
 	})
 }
 
