@@ -103,7 +103,9 @@ func (s *stack) start(edits ...func(*flows.Config)) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	server := httptest.NewServer(web.Handler(web.Options{Worker: worker, Store: s.bucket, Metrics: registry, Log: zerolog.Nop()}))
+	server := httptest.NewServer(web.Handler(web.Options{
+		Worker: worker, Control: worker, Store: s.bucket, Metrics: registry, Log: zerolog.Nop(), Access: web.Access{Loopback: true},
+	}))
 	s.t.Cleanup(server.Close)
 	ctx, kill := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	ended := make(chan struct{})

@@ -94,10 +94,10 @@ export function figure() {
     band("again", c.read_from, c.seek_position);
     band("redo", c.seek_position, c.read);
     band("unread", c.read, c.log_end);
-    const halted = c.state !== "running" && c.state !== "done" && c.epoch > 0;
+    const halted = c.state !== "running" && c.state !== "done" && c.state !== "paused" && c.epoch > 0;
     const flags = [
       { cls: "seek", text: "seek position " + count(c.seek_position), at: c.seek_position },
-      { cls: halted ? "bad" : "", text: (halted ? c.state + " at " : "read ") + count(c.read), at: c.read },
+      { cls: halted ? "bad" : "", text: (halted || c.state === "paused" ? c.state + " at " : "read ") + count(c.read), at: c.read },
       { cls: "", text: "read from " + count(c.read_from), at: c.read_from, left: true },
     ];
     const lanes = [[], [], []];
@@ -191,6 +191,7 @@ export function figure() {
     if (!c.epoch) { p.textContent = c.state === "claiming" ? "The worker claims this vchannel: it loads the checkpoint from the bucket." : "Not claimed yet."; return; }
     const seek = make("b", "", "seek position " + count(c.seek_position));
     const held = c.held;
+    const paused = c.pause ? " Nothing more is read since " + clockTime(c.pause.since) + ", as asked for by " + (c.pause.by || "somebody") + "." : "";
     if (!held) p.replaceChildren("Everything that was read is stored: the ", seek, " is where reading stands.");
     else if (held.by === "error") p.replaceChildren("Nothing is read: this vchannel is " + c.state + (c.state === "stopped" ? " at offset " + count(c.read) : "") + ". Up to the ", seek, " everything is stored; the rest is read again.");
     else if (held.by === "commit") p.replaceChildren("The ", seek, " is about to move: everything before it is stored, the next commit says so.");
@@ -200,6 +201,7 @@ export function figure() {
         (held.by === "flush" ? "whose flush is on its way to the store." : "whose first row that is not persisted lies there" + (s && s.buffered_since ? ", buffered for " + span(ago(s.buffered_since)) : "") + ".") +
         (held.offset > c.seek_position ? " The next commit moves it up to there, offset " + count(held.offset) + "." : ""));
     }
+    if (paused) p.append(paused);
   }
 
   return {

@@ -1,6 +1,7 @@
 // The page asks the worker once a second while somebody looks at it, and
 // draws what it hears. Whatever comes from outside (names, errors) enters the
 // document as text only.
+import { control } from "./control.js";
 import { figure } from "./figure.js";
 import { table } from "./table.js";
 
@@ -104,7 +105,7 @@ export function select(name) {
   ask();
 }
 
-const kinds = { running: "good", done: "good", claiming: "warn", waiting: "warn", stopped: "bad" };
+const kinds = { running: "good", done: "good", paused: "warn", claiming: "warn", waiting: "warn", stopped: "bad" };
 export const kind = (state) => kinds[state] || "";
 
 async function get(path) {
@@ -142,6 +143,7 @@ async function ask() {
     drawChannels();
     takeEvents(events);
     picture.draw(one, worker);
+    actions.draw(one, worker);
     segments.draw(window);
   } catch (error) {
     failing ||= Date.now();
@@ -229,7 +231,7 @@ function drawGone(error) {
 }
 
 // The list of vchannels.
-const rank = { stopped: 0, waiting: 1, claiming: 2, running: 3, done: 4 };
+const rank = { stopped: 0, waiting: 1, claiming: 2, paused: 3, running: 4, done: 5 };
 const byName = (a, b) => a.vchannel.localeCompare(b.vchannel, "en", { numeric: true });
 const orders = {
   trouble: (a, b) => rank[a.state] - rank[b.state] || Boolean(b.stuck) - Boolean(a.stuck) || byName(a, b),
@@ -296,7 +298,7 @@ function takeEvents(answer) {
   if (answer.events.length || before === 0) drawEvents(before);
 }
 
-const titles = { running: "claimed", done: "drained", waiting: "failed, tries again", stopped: "stopped", quarantine: "bad record", seal: "sealed" };
+const titles = { running: "claimed", done: "drained", waiting: "failed, tries again", stopped: "stopped", quarantine: "bad record", seal: "sealed", pause: "paused on request", resume: "resumed" };
 const tones = { stopped: "bad", waiting: "warn", quarantine: "warn" };
 
 function drawEvents(before) {
@@ -323,7 +325,8 @@ function drawEvents(before) {
 $("events-all").addEventListener("change", () => drawEvents(0));
 
 const picture = figure();
-const segments = table(ask);
+const actions = control(ask);
+const segments = table(ask, actions.collection);
 document.addEventListener("visibilitychange", () => { if (document.hidden) clearTimeout(timer); else ask(); });
 window.addEventListener("hashchange", () => select(decodeURIComponent(location.hash.slice(1))));
 ask();

@@ -5,22 +5,22 @@ import { $, ago, clockTime, count, make, select, selected, size, span } from "./
 const rowHeight = 30;
 const around = 30; // rows fetched beyond those that can be seen
 
-const columns = [
-  { key: "collection", name: "collection", width: "13%", text: (s) => s.collection },
-  { key: "partition", name: "partition", width: "9%", text: (s) => s.partition },
-  { key: "level", name: "level", width: "3.3rem", text: (s) => s.level },
-  { key: "state", name: "state", width: "5.2rem", text: (s) => s.state, pill: { normal: "good", new: "warn" } },
-  { key: "rows", name: "rows", width: "4.8rem", num: true, text: (s) => count(s.rows) },
-  { key: "bytes", name: "bytes", width: "5.2rem", num: true, text: (s) => size(s.bytes) },
-  { key: "buffered_rows", name: "buffered", width: "4.9rem", num: true, text: (s) => (s.buffered_rows + s.flushing_rows ? count(s.buffered_rows + s.flushing_rows) : "") },
-  { key: "age", name: "age", width: "4rem", num: true, text: (s) => (s.first_row ? span(ago(s.first_row)) : "") },
-  { key: "last_flush", name: "last flush", width: "10rem", text: (s) => (s.last_flush ? clockTime(s.last_flush.at) + " " + s.last_flush.reason : "") },
-  { key: "position", name: "position", width: "5.4rem", num: true, text: (s) => (s.position === null ? "" : count(s.position)) },
-  { key: "vchannel", name: "vchannel", width: "15%", text: (s) => s.vchannel, link: true },
-  { key: "id", name: "segment", width: "10.2rem", num: true, text: (s) => s.id },
-];
-
-export function table(ask) {
+// table draws them; collection asks what a collection is to do.
+export function table(ask, collection) {
+  const columns = [
+    { key: "collection", name: "collection", width: "13%", text: (s) => s.collection, act: (s) => collection(s.collection_id, s.collection) },
+    { key: "partition", name: "partition", width: "9%", text: (s) => s.partition },
+    { key: "level", name: "level", width: "3.3rem", text: (s) => s.level },
+    { key: "state", name: "state", width: "5.2rem", text: (s) => s.state, pill: { normal: "good", new: "warn" } },
+    { key: "rows", name: "rows", width: "4.8rem", num: true, text: (s) => count(s.rows) },
+    { key: "bytes", name: "bytes", width: "5.2rem", num: true, text: (s) => size(s.bytes) },
+    { key: "buffered_rows", name: "buffered", width: "4.9rem", num: true, text: (s) => (s.buffered_rows + s.flushing_rows ? count(s.buffered_rows + s.flushing_rows) : "") },
+    { key: "age", name: "age", width: "4rem", num: true, text: (s) => (s.first_row ? span(ago(s.first_row)) : "") },
+    { key: "last_flush", name: "last flush", width: "10rem", text: (s) => (s.last_flush ? clockTime(s.last_flush.at) + " " + s.last_flush.reason : "") },
+    { key: "position", name: "position", width: "5.4rem", num: true, text: (s) => (s.position === null ? "" : count(s.position)) },
+    { key: "vchannel", name: "vchannel", width: "15%", text: (s) => s.vchannel, act: (s) => { select(s.vchannel); $("figure").scrollIntoView(); $("figure").focus({ preventScroll: true }); } },
+    { key: "id", name: "segment", width: "10.2rem", num: true, text: (s) => s.id },
+  ];
   const box = $("segments-scroll");
   const body = $("table").tBodies[0];
   const head = $("table").tHead.rows[0];
@@ -73,10 +73,11 @@ export function table(ask) {
     const text = c.text(s);
     const td = make("td", c.num ? "num" : "");
     if (c.pill) td.append(make("span", "pill " + (c.pill[text] || ""), text));
-    else if (c.link) {
+    else if (c.act) {
       const b = make("button", "link", text);
       b.type = "button";
-      b.addEventListener("click", () => { select(text); $("figure").scrollIntoView(); $("figure").focus({ preventScroll: true }); });
+      b.addEventListener("click", () => c.act(s));
+      if (c.key === "collection") b.setAttribute("aria-haspopup", "dialog");
       td.append(b);
     } else td.textContent = text;
     td.title = c.key === "last_flush" && s.last_flush ? count(s.last_flush.rows) + " rows, " + size(s.last_flush.bytes) + " in " + s.last_flush.took_ms + " ms" : text;
@@ -103,7 +104,9 @@ export function table(ask) {
     draw(answer) {
       window = answer;
       const after = Math.max(0, answer.matched - answer.offset - answer.segments.length);
-      const focus = document.activeElement?.closest?.("#table tbody tr")?.dataset.id;
+      const row = document.activeElement?.closest?.("#table tbody tr");
+      const focus = row?.dataset.id;
+      const which = row ? [...row.querySelectorAll("button")].indexOf(document.activeElement) : 0;
       const list = answer.segments.map((s, i) => {
         const tr = make("tr", "data", ...columns.map((c) => cell(c, s)));
         tr.dataset.id = s.vchannel + s.id;
@@ -111,7 +114,7 @@ export function table(ask) {
         return tr;
       });
       body.replaceChildren(...(answer.offset ? [space(answer.offset)] : []), ...list, ...(after ? [space(after)] : []));
-      if (focus) list.find((tr) => tr.dataset.id === focus)?.querySelector("button")?.focus({ preventScroll: true });
+      if (focus) list.find((tr) => tr.dataset.id === focus)?.querySelectorAll("button")[which]?.focus({ preventScroll: true });
       $("table").setAttribute("aria-rowcount", answer.matched + 1);
       $("segments-count").textContent = answer.matched === answer.total ? count(answer.total) : count(answer.matched) + " of " + count(answer.total);
       if (!list.length) body.append(make("tr", "", Object.assign(make("td", "dim", answer.total ? "No segment matches." : "No segment yet."), { colSpan: columns.length })));
