@@ -69,7 +69,7 @@ type check struct {
 	digest  digester
 	partial bool
 	atOnce  int                              // entries compared together
-	read    func()                           // called after each flush; may be nil
+	read    func(rows int64)                 // called after each flush, with its rows; may be nil
 	fresh   map[string]*checkpoints.Document // as they were read later, by vchannel
 	refs    map[checkpoints.SegmentRef]*references
 	autos   map[auto]int64 // largest End of the auto segments met

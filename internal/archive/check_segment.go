@@ -99,12 +99,13 @@ func (s *segmentCheck) flushes(ctx context.Context, logs []checkpoints.Log) erro
 	}
 	read := func(ctx context.Context, l checkpoints.Log) (*Flush, error) { return s.archive.Flush(ctx, s.seg, l) }
 	for f, err := range ordered(ctx, flushes, each(logs), read) {
+		rows := logs[s.flushed].Rows // they come in the order of logs
 		s.flushed++
 		if err == nil {
 			s.flush(f)
 		}
 		if s.read != nil {
-			s.read()
+			s.read(rows)
 		}
 		if err == nil {
 			continue

@@ -27,8 +27,8 @@ type VerifyOptions struct {
 	MaxProblems int    // told in words; 0: 20
 	Dir         string // of temporary files
 	AtOnce      int    // rows in memory; 0: a million, about 150 MB
-	// Progress tells how many records of the log, then how many flushes of
-	// the bucket are read; a total of 0 is unknown. It may be nil.
+	// Progress tells how many records of the log, then how many rows and
+	// deletes of the bucket are read; a total of 0 is unknown. It may be nil.
 	Progress func(stage string, done, total int64)
 }
 
@@ -91,12 +91,25 @@ func (v *verification) readLog(ctx context.Context) error {
 	}
 	r, want := v.report, v.want
 	r.Records, r.Repeated, r.Excluded = want.Records, want.Repeated, want.Excluded
-	done := int64(0)
-	v.read = func() {
-		done++
-		v.told("flushes", done, 0)
+	if v.o.Progress != nil {
+		done, total := int64(0), v.stored(ctx)
+		v.read = func(rows int64) {
+			done += rows
+			v.told("stored rows", done, total)
+		}
 	}
 	return want.rows.err
+}
+
+// stored is about how many rows and deletes there are to be read. What cannot
+// be known now is an error later.
+func (v *verification) stored(ctx context.Context) (rows int64) {
+	for s, err := range v.archive.Segments(ctx) {
+		if err == nil && !v.archive.expired[s.Collection] && v.want.logs[s.VChannel] != nil {
+			rows += s.Rows
+		}
+	}
+	return rows
 }
 
 func (v *verification) readKafka(ctx context.Context) error {
@@ -145,7 +158,7 @@ func (v *verification) sameLogs(all map[string][]int32) map[string][]int32 {
 
 func (v *verification) readRecording(ctx context.Context) error {
 	// The bounds first: what is not in the recording cannot be compared.
-	first, last := map[[2]string]recording.Record{}, map[string]int64{}
+	first, last, all := map[[2]string]recording.Record{}, map[string]int64{}, int64(0)
 	for r, err := range Recorded(v.o.Recording) {
 		if err != nil {
 			return err
@@ -155,6 +168,7 @@ func (v *verification) readRecording(ctx context.Context) error {
 			first[[2]string{name, r.Topic}] = recording.Record{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 		}
 		last[name] = r.Offset
+		all++
 	}
 	for key, r := range first {
 		if err := v.begin(ctx, r.Topic, r.Partition, r.Offset); err != nil {
@@ -175,7 +189,7 @@ func (v *verification) readRecording(ctx context.Context) error {
 		}
 		v.want.Add(r)
 		done++
-		v.told("records", done, 0)
+		v.told("records", done, all)
 	}
 	return v.want.rows.err
 }

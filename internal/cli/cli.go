@@ -44,6 +44,8 @@ type commands struct {
 	Record RecordCommand `cmd:"" help:"Write topics to a file."`
 	Replay ReplayCommand `cmd:"" help:"Produce a recording to Kafka."`
 
+	Top TopCommand `cmd:"" help:"Watch running workers on a terminal: what their page shows."`
+
 	Inspect     InspectCommand     `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
 	Binlog      BinlogCommand      `cmd:"" help:"Print a binlog, from a file or from the bucket."`
 	Export      ExportCommand      `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
@@ -78,6 +80,7 @@ func Main(p Process) error {
 
 func dispatch(p *Process) error {
 	var c commands
+	p.Stderr = withBottom(p.Stderr)
 	answered := false // --help and --version have printed what was asked for
 	parser, err := newParser(&c, p, func(int) { answered = true })
 	if err != nil {

@@ -26,7 +26,9 @@ func (c *CollectionsCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	defer bucket.Close()
-	a, err := archive.Open(p.Stop, bucket)
+	told := newProgress(p.Stderr, objectsRead)
+	defer told.end()
+	a, err := archive.Open(p.Stop, watchedBucket{bucket, told.more})
 	if err != nil {
 		return err
 	}
@@ -35,18 +37,40 @@ func (c *CollectionsCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	rows := map[int64]string{}
-	for i := range lives {
-		if c.Rows {
-			if rows[lives[i].ID], err = liveCount(p, a, lives[i]); err != nil {
-				return err
-			}
+	if c.Rows {
+		if rows, err = liveCounts(p, a, lives, told); err != nil {
+			return err
 		}
 	}
+	told.end()
 	return collectionsTable(p.Stdout, lives, rows)
 }
 
+// liveCounts are those of all collections.
+func liveCounts(p *Process, a *archive.Archive, lives []archive.CollectionLife, told *progress) (map[int64]string, error) {
+	stored, total := map[int64]int64{}, int64(0)
+	for s, err := range a.Segments(p.Stop) {
+		if err == nil && !isDeletes(s) { // what cannot be read is an error where it is needed
+			stored[s.Collection], total = stored[s.Collection]+s.Rows, total+s.Rows
+		}
+	}
+	rows, done := map[int64]string{}, int64(0)
+	for _, c := range lives {
+		here := done
+		count, err := liveCount(p, a, c, func(n int64) {
+			here += n
+			told.stage("rows", here, total)
+		})
+		if err != nil {
+			return nil, err
+		}
+		rows[c.ID], done = count, done+stored[c.ID] // some were not looked at
+	}
+	return rows, nil
+}
+
 // liveCount is "-" for a collection that was not alive at any whole moment.
-func liveCount(p *Process, a *archive.Archive, c archive.CollectionLife) (string, error) {
+func liveCount(p *Process, a *archive.Archive, c archive.CollectionLife, read func(rows int64)) (string, error) {
 	l, err := a.Live(p.Stop, archive.LiveOptions{Collection: strconv.FormatInt(c.ID, 10), Until: c.Last})
 	if errors.Is(err, archive.ErrNoCollection) {
 		return "-", nil
@@ -56,7 +80,7 @@ func liveCount(p *Process, a *archive.Archive, c archive.CollectionLife) (string
 	}
 	var n int64
 	for _, part := range l.Partitions {
-		rows, err := l.Count(p.Stop, part, nil)
+		rows, err := l.Count(p.Stop, part, read)
 		if err != nil {
 			return "", err
 		}

@@ -32,7 +32,9 @@ func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	defer bucket.Close()
-	a, err := archive.Open(p.Stop, bucket)
+	told := newProgress(p.Stderr, objectsRead)
+	defer told.end()
+	a, err := archive.Open(p.Stop, watchedBucket{bucket, told.more})
 	if err != nil {
 		return err
 	}
@@ -43,10 +45,9 @@ func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := newProgress(p.Stderr)
-	told.what = "rows"
 	result, err := export.Write(p.Stop, live, export.Options{
-		Dir: c.Out, Replace: c.Replace, SystemColumns: c.System, Progress: told.at,
+		Dir: c.Out, Replace: c.Replace, SystemColumns: c.System,
+		Progress: func(done, total int64) { told.stage("rows", done, total) },
 	})
 	told.end()
 	if errors.Is(err, export.ErrExists) {

@@ -19,8 +19,8 @@ import (
 // GCCommand shows or removes what nothing refers to any more.
 type GCCommand struct {
 	S3Flags
-	VChannel string `name:"vchannel" help:"Only what this vchannel's workers left, named <topic>-<partition>." placeholder:"NAME" group:"GC"`
-	Delete   bool   `help:"Remove what is found; without it nothing is changed." group:"GC"`
+	VChannel      string   `name:"vchannel" help:"Only what this vchannel's workers left, named <topic>-<partition>." placeholder:"NAME" group:"GC"`
+	Delete        bool     `help:"Remove what is found; without it nothing is changed." group:"GC"`
 	ExpireDropped Duration `help:"Also remove the rows and deletes of collections that were dropped at least so long ago. No moment of them can be restored afterwards; they are named." placeholder:"TIME" group:"GC"`
 	Keys          bool     `help:"Print the key of every object that is found, one a line." group:"GC"`
 	JSON          bool     `name:"json" help:"Print JSON: a line an object, and a last line with the sums." group:"GC"`
@@ -47,12 +47,13 @@ func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
 	if c.Delete {
 		o.Remove = bucket
 	}
-	g, err := archive.NewCollector(p.Stop, bucket, o)
+	told := newProgress(p.beside(c.Keys || c.JSON), objectsSeen)
+	defer told.end()
+	g, err := archive.NewCollector(p.Stop, watchedBucket{bucket, told.more}, o)
 	if err != nil {
 		return err
 	}
-	told, out := newProgress(p.Stderr), newLines(p.Stdout)
-	told.what = "objects"
+	out := newLines(p.Stdout)
 	sums, all := map[garbage]*garbage{}, garbage{}
 	for found, err := range g.Garbage(p.Stop) {
 		if err != nil {
@@ -66,7 +67,6 @@ func (c *GCCommand) Run(p *Process, log zerolog.Logger) error {
 		}
 		sums[key].add(found)
 		all.add(found)
-		told.at(all.Objects, 0)
 		if err := c.line(out, found); err != nil {
 			return err
 		}

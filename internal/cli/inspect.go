@@ -33,7 +33,9 @@ func (c *InspectCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	defer bucket.Close()
-	a, err := archive.Open(p.Stop, bucket)
+	told := newProgress(p.beside(c.Objects || c.JSON), objectsSeen)
+	defer told.end()
+	a, err := archive.Open(p.Stop, watchedBucket{bucket, told.more})
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (c *InspectCommand) Run(p *Process, log zerolog.Logger) error {
 	if c.Objects {
 		return c.objects(p.Stop, a, p.Stdout)
 	}
-	i := &inspection{archive: a, only: c.only}
+	i := &inspection{archive: a, only: c.only, ready: told.end}
 	if err := a.LoadHistory(p.Stop); err != nil {
 		i.problem(err) // names are missing, the rest is there
 	}
@@ -98,6 +100,7 @@ type inspection struct {
 	archive  *archive.Archive
 	only     func(vchannel string) bool
 	totals   map[string]*totals // by vchannel
+	ready    func()             // called before the tables, when everything is read
 	problems []error
 }
 

@@ -23,6 +23,7 @@ func (i *inspection) tables(ctx context.Context, w io.Writer) error {
 	}); err != nil {
 		return err
 	}
+	i.ready()
 	slices.SortStableFunc(all, func(a, b *archive.Segment) int {
 		return cmp.Or(cmp.Compare(a.VChannel, b.VChannel), cmp.Compare(a.Collection, b.Collection),
 			cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Start.Offset, b.Start.Offset))

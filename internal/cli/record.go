@@ -37,7 +37,8 @@ func (c *RecordCommand) Run(p *Process, log zerolog.Logger) error {
 			return err
 		}
 	}
-	told := newProgress(p.Stderr)
+	told := newProgress(p.beside(c.Output == "-"), "records")
+	defer told.end()
 	err = recording.Capture(p.Kill, p.Stop, w, recording.CaptureOptions{
 		Partitions: partitions, Follow: c.Follow, Client: client,
 		Progress: func(done, left int64) { told.at(done, done+left) },

@@ -33,9 +33,12 @@ func (c *ReplayCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := newProgress(p.Stderr)
+	told := newProgress(p.Stderr, bytesDone)
+	defer told.end()
 	s, err := recording.Replay(p.Kill, p.Stop, c.File, recording.ReplayOptions{
-		Append: c.Append, Rate: c.Rate, Progress: told.at, Client: client,
+		Append: c.Append, Rate: c.Rate, Client: client,
+		Progress: func(done, of int64) { told.stage("records", done, of) },
+		Scanned:  func(done, of int64) { told.stage(bytesDone, done, of) },
 	})
 	told.end()
 	if errors.Is(err, recording.ErrNotEmpty) {

@@ -70,12 +70,9 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := newProgress(p.Stderr)
-	tell := func(what string, done, total int64) {
-		told.what = what
-		told.at(done, total)
-	}
-	plan, err := restore.NewPlan(p.Stop, live, func(done, total int64) { tell("rows read", done, total) })
+	told := newProgress(p.Stderr, "rows read")
+	defer told.end()
+	plan, err := restore.NewPlan(p.Stop, live, told.at)
 	told.end()
 	if err != nil {
 		return err
@@ -88,9 +85,11 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 		return usageError{err}
 	}
 	defer client.Close()
+	told = newProgress(p.Stderr, "flushes staged")
+	defer told.end()
 	result, err := restore.Run(p.Stop, plan, restore.Options{
 		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, WithoutFunctions: c.WithoutFuncs, AddRows: c.AddRows,
-		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: tell,
+		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: told.stage,
 	})
 	told.end()
 	if err != nil {
@@ -125,7 +124,9 @@ func (c *RestoreCommand) target(l *archive.Live) string { return cmp.Or(c.As, l.
 // live finds the collection; a restore that broke off is taken up at its own
 // moment, unless another one is named.
 func (c *RestoreCommand) live(p *Process, bucket *sinks.Bucket, st *stageBucket) (*archive.Live, error) {
-	a, err := archive.Open(p.Stop, bucket)
+	told := newProgress(p.Stderr, objectsRead)
+	defer told.end()
+	a, err := archive.Open(p.Stop, watchedBucket{bucket, told.more})
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +147,14 @@ func (c *RestoreCommand) live(p *Process, bucket *sinks.Bucket, st *stageBucket)
 			return nil, err
 		}
 		if until > 0 {
+			told.end()
 			fmt.Fprintf(p.Stderr, "going on with the restore as of %s\n", moment(until))
 			if live, err = find(until); err != nil {
 				return nil, err
 			}
 		}
 	}
+	told.end()
 	return live, beyond(p.Stderr, live)
 }
 

@@ -3,11 +3,9 @@ package cli
 import (
 	"crypto/tls"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/term"
 
 	"flowgraph/internal/reread"
 	"flowgraph/internal/top"
@@ -82,17 +80,4 @@ func trusting(file string) (*tls.Config, error) {
 // wantsColors is false where the user has set NO_COLOR to anything.
 func wantsColors(environ []string) bool {
 	return !slices.ContainsFunc(environ, func(e string) bool { return len(e) > len("NO_COLOR=") && e[:len("NO_COLOR=")] == "NO_COLOR=" })
-}
-
-// terminalWidth is in cells; 0 for what is no terminal.
-func terminalWidth(w any) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }

@@ -61,15 +61,9 @@ func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
 			return err
 		}
 	}
-	told, stage := newProgress(p.Stderr), ""
-	o.Progress = func(what string, done, total int64) {
-		if what != stage {
-			told.end()
-			told, stage = newProgress(p.Stderr), what
-			told.what = what
-		}
-		told.at(done, total)
-	}
+	told := newProgress(p.Stderr, "records")
+	defer told.end()
+	o.Progress = told.stage
 	report, err := archive.Verify(p.Stop, bucket, o)
 	told.end()
 	if err != nil {

@@ -16,6 +16,7 @@ type ReplayOptions struct {
 	Append   bool                 // replay into topics that hold records already
 	Rate     float64              // records a second over all partitions; 0 = as fast as it goes
 	Progress func(done, of int64) // called after each record handed to the client; may be nil
+	Scanned  func(done, of int64) // bytes of the file read before the first record is produced; may be nil
 	Client   []kgo.Opt            // brokers and how to log in to them
 }
 
@@ -24,7 +25,7 @@ type ReplayOptions struct {
 // offsets are the broker's. Topics that are missing are made. It returns what
 // was replayed; ErrNotEmpty, or ErrStopped when stop ended before the file did.
 func Replay(ctx, stop context.Context, path string, o ReplayOptions) (Survey, error) {
-	s, err := Scan(stop, path)
+	s, err := scan(stop, path, o.Scanned)
 	if err != nil {
 		return s, stopped(stop, err)
 	}

@@ -15,7 +15,11 @@ type Survey struct {
 
 // Scan reads a whole recording. It is done before a replay, so that a broken
 // line is found before anything is produced.
-func Scan(ctx context.Context, path string) (Survey, error) {
+func Scan(ctx context.Context, path string) (Survey, error) { return scan(ctx, path, nil) }
+
+// scan is Scan that tells, unless told is nil, how many bytes of the file were
+// read of how many.
+func scan(ctx context.Context, path string, told func(done, of int64)) (Survey, error) {
 	s := Survey{Partitions: map[string]int32{}}
 	r, err := Open(path)
 	if err != nil {
@@ -34,6 +38,9 @@ func Scan(ctx context.Context, path string) (Survey, error) {
 		s.Largest = max(s.Largest, rec.Size())
 		s.Records++
 		s.Bytes += int64(rec.Size())
+		if told != nil && s.Records%1000 == 0 {
+			told(r.Progress())
+		}
 	}
 	return s, context.Cause(ctx)
 }
