@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,33 +14,14 @@ import (
 	"flowgraph/flows"
 )
 
-var update = flag.Bool("update", false, "write the README's list of metrics anew")
+var update = flag.Bool("update", false, "write the pages of docs/reference anew that are made from the code")
 
-const (
-	metricsBegin = "<!-- metrics: made from the code by go test ./internal/house -update -->\n"
-	metricsEnd   = "<!-- end of metrics -->\n"
-)
+const metricsTop = "# Metrics\n\n<!-- made from the code by go test ./internal/house -update -->\n\n" +
+	"What `/metrics` serves, besides the Go runtime's and the process' own. The alerts on them are in `deploy/prometheus/alerts.yml`,\n" +
+	"[operations](../operations.md) says for each what to do; the dashboard is `deploy/grafana/dashboards/flowgraph.json`.\n"
 
-func TestTheReadmeListsTheMetricsThereAre(t *testing.T) {
-	table := metricsTable(t)
-	text, err := os.ReadFile(root + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(text), metricsBegin)
-	written, after, ok2 := strings.Cut(rest, metricsEnd)
-	if !ok || !ok2 {
-		t.Fatalf("the README lacks the lines %s and %s", metricsBegin, metricsEnd)
-	}
-	if written == table {
-		return
-	}
-	if !*update {
-		t.Fatal("the README's list of metrics is not that of the code: go test ./internal/house -update")
-	}
-	if err := os.WriteFile(root+"/README.md", []byte(before+metricsBegin+table+metricsEnd+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+func TestTheReferenceListsTheMetricsThereAre(t *testing.T) {
+	page(t, "metrics.md", metricsTop+metricsTable(t))
 }
 
 func metricsTable(t *testing.T) string {
