@@ -21,12 +21,14 @@ import (
 
 // fake is a worker made up of numbers, behind the API of a real one.
 type fake struct {
-	web.Worker // what is not asked here
-	away       atomic.Bool
-	mu         sync.Mutex
-	now        flows.Picture
-	happened   []flows.Event
-	store      sinks.Waiting
+	web.Worker  // what is not asked here
+	web.Control // the same
+	asked       []string
+	away        atomic.Bool
+	mu          sync.Mutex
+	now         flows.Picture
+	happened    []flows.Event
+	store       sinks.Waiting
 }
 
 func (f *fake) Look(context.Context) *flows.Picture {
@@ -55,6 +57,21 @@ func (f *fake) Waiting() sinks.Waiting {
 	return f.store
 }
 
+// Flush notes what it is asked for.
+func (f *fake) Flush(_ context.Context, s flows.Selector, _ bool) (flows.Outcome, error) {
+	f.change(func(f *fake) { f.asked = append(f.asked, "flush "+s.VChannels[0]) })
+	return flows.Outcome{VChannels: []flows.Asked{{VChannel: s.VChannels[0], Done: true, Segments: 2, Rows: 35}}}, nil
+}
+
+// Pause notes what it is asked for, and shows it.
+func (f *fake) Pause(_ context.Context, s flows.Selector, by string) (flows.Outcome, error) {
+	f.change(func(f *fake) {
+		f.asked = append(f.asked, "pause "+s.VChannels[0])
+		f.now.VChannels[0].State, f.now.VChannels[0].Pause = "paused", &flows.Pause{Since: time.Now(), By: by}
+	})
+	return flows.Outcome{VChannels: []flows.Asked{{VChannel: s.VChannels[0], Done: true}}}, nil
+}
+
 // change makes another picture: the one before may be in use.
 func (f *fake) change(edit func(*fake)) {
 	f.mu.Lock()
@@ -64,10 +81,14 @@ func (f *fake) change(edit func(*fake)) {
 	edit(f)
 }
 
+// token is what the API asks for; a worker that has none takes no orders from
+// everywhere.
+const token = "sesame"
+
 // client serves the worker and returns what asks it.
 func (f *fake) client(t *testing.T) *webclient.Client {
 	t.Helper()
-	api := web.Handler(web.Options{Worker: f, Store: f, Metrics: prometheus.NewRegistry(), Log: zerolog.Nop()})
+	api := web.Handler(web.Options{Access: web.Access{Token: func() string { return token }}, Worker: f, Control: f, Store: f, Metrics: prometheus.NewRegistry(), Log: zerolog.Nop()})
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if f.away.Load() {
 			http.Error(rw, "nobody is here", http.StatusBadGateway)
@@ -76,7 +97,7 @@ func (f *fake) client(t *testing.T) *webclient.Client {
 		api.ServeHTTP(rw, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := webclient.New(server.URL, "", nil)
+	c, err := webclient.New(server.URL, token, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

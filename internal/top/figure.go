@@ -66,7 +66,11 @@ func (v *view) figure(width, height int) []line {
 		}
 	}
 	out := []line{title}
-	for _, l := range wrapped(clean(v.says(s, one)), width) {
+	words := v.says(s, one)
+	if c.Pause != nil {
+		words = "Reading is paused since " + clock(c.Pause.Since) + ", as asked from " + c.Pause.By + "; r goes on. " + words
+	}
+	for _, l := range wrapped(clean(words), width) {
 		out = append(out, say(plain, l))
 	}
 	label := min(44, max(22, width*3/10))
@@ -142,7 +146,11 @@ func axis(c *flows.FlowStatus, s scale, label int) []line {
 func flagLines(c *flows.FlowStatus, s scale) []canvas {
 	read := "read "
 	m := plain
-	if c.State != "running" && c.State != "done" {
+	switch c.State {
+	case "running", "done":
+	case "paused":
+		read, m = "paused at ", warn
+	default:
 		read, m = c.State+" at ", bad
 	}
 	flags := []struct {

@@ -13,13 +13,14 @@ func (v *view) frame(width, height int) []line {
 	if troubles := v.troubles(width, max(3, height/5)); len(troubles) > 0 {
 		out = append(out, troubles...)
 	}
-	body := height - len(out) - 1
+	foot := v.foot(width)
+	body := height - len(out) - len(foot)
 	if width >= wide {
 		out = append(out, v.beside(width, body)...)
 	} else {
 		out = append(out, v.stacked(width, body)...)
 	}
-	return append(fitted(out, width, height-1), v.foot().fit(width))
+	return append(fitted(out, width, height-len(foot)), fitted(foot, width, len(foot))...)
 }
 
 // stacked is list, figure, and segments or events below one another; both if
@@ -69,14 +70,25 @@ func fitted(block []line, width, height int) []line {
 }
 
 // foot says what the keys do, or what there is to say.
-func (v *view) foot() line {
+func (v *view) foot(width int) []line {
 	if v.notice != "" {
-		return say(warn, clean(v.notice))
+		var out []line
+		for _, l := range wrapped(clean(v.notice), width) {
+			out = append(out, say(warn, l))
+		}
+		return out
+	}
+	return []line{v.keysLine()}
+}
+
+func (v *view) keysLine() line {
+	if v.doubt != nil {
+		return say(warn, "pause the reading of "+clean(v.doubt.vchannel)+"? y: yes; any other key: no")
 	}
 	if v.typing {
 		return say(dim, "type words that names or states must have; Enter keeps them, Esc clears them")
 	}
-	return say(dim, "q quit  ? help  arrows select  / filter  s sort  z zoom  Tab segments/events  a all events")
+	return say(dim, "q quit  ? help  arrows select  / filter  s sort  z zoom  Tab segments/events  a all events  f flush  p pause")
 }
 
 func help() []line {
@@ -90,6 +102,8 @@ func help() []line {
 		say(plain, "PgUp, PgDn           scroll the segments"),
 		say(plain, "Tab                  segments or events, where there is no room for both"),
 		say(plain, "a                    events of this vchannel, or of all"),
+		say(plain, "f                    flush: write what is buffered of the selected vchannel"),
+		say(plain, "p, r                 pause its reading (asks first), and go on; the worker must allow it"),
 		say(plain, "q, Ctrl-C            quit"),
 		nil,
 		say(plain, "The axis is the log of one vchannel. On it: ").and(persistedMark, "━").and(plain, " stored, ").and(persistedMark, "╍").

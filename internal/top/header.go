@@ -71,6 +71,8 @@ func (s *sight) phase() (string, mark) {
 		return clean(s.state.Worker.Phase), warn
 	case waiting > 0:
 		return fmt.Sprintf("%d waiting", waiting), warn
+	case states["paused"] > 0:
+		return fmt.Sprintf("%d paused", states["paused"]), warn
 	case s.state.Store.Waiting > 0:
 		return "waits for the store", warn
 	case s.state.Worker.Kafka.Error != "":

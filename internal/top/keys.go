@@ -20,7 +20,14 @@ func (v *view) key(e *tcell.EventKey) bool {
 	case v.typing:
 		v.typed(e)
 		return false
+	case v.doubt != nil:
+		if e.Key() == tcell.KeyRune && e.Rune() == 'y' {
+			v.wanted = v.doubt
+		}
+		v.doubt = nil
+		return false
 	}
+	v.notice = ""
 	switch e.Key() {
 	case tcell.KeyUp:
 		v.move(-1)
@@ -65,6 +72,8 @@ func (v *view) letter(r rune) bool {
 		v.tail = !v.tail
 	case 'a':
 		v.all = !v.all
+	case 'f', 'p', 'r':
+		v.want(r)
 	}
 	return false
 }

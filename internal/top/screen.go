@@ -28,6 +28,10 @@ func Run(ctx context.Context, screen tcell.Screen, clients []*webclient.Client, 
 	f := newFleet(clients)
 	sights, end := f.watch(ctx)
 	defer end()
+	d := doer{fleet: f, said: make(chan string)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer d.all.Wait()
+	defer cancel()
 	events, quiet := listen(screen)
 	defer quiet()
 
@@ -37,6 +41,10 @@ func Run(ctx context.Context, screen tcell.Screen, clients []*webclient.Client, 
 	}
 	for {
 		f.show(v.selected)
+		if v.wanted != nil {
+			d.begin(ctx, *v.wanted)
+			v.wanted = nil
+		}
 		draw(screen, v, o.Colors)
 		select {
 		case <-ctx.Done():
@@ -46,6 +54,7 @@ func Run(ctx context.Context, screen tcell.Screen, clients []*webclient.Client, 
 			if v.ready() { // not before all are known: the worst is selected
 				v.settle()
 			}
+		case v.notice = <-d.said:
 		case e := <-events:
 			if v.handle(screen, e) {
 				return nil

@@ -192,6 +192,25 @@ func TestTroublesAreShownWithWhatToDo(t *testing.T) {
 		"! 2 calls wait for the object store http://127.0.0.1:9000/a-bucket", "is the bucket read-only", "What to do: make one")
 }
 
+func TestAPauseIsAskedForOnlyAfterAYes(t *testing.T) {
+	f := newFake(2)
+	s := begin(t, 120, 40, f.client(t))
+	s.until("the figure", "segment 7000")
+	s.press("p")
+	s.until("a question", "pause the reading of log_0-0?")
+	s.press("n")
+	s.until("no question", "no: pause the reading of")
+	s.press("f")
+	s.until("the outcome", "log_0-0: 35 rows of 2 segments on their way")
+	s.press("p")
+	s.until("a question", "pause the reading of log_0-0?")
+	s.press("y")
+	s.until("it is paused", "log_0-0: reading is paused", "Reading is paused since", "1 paused")
+	if asked := strings.Join(f.asked, ", "); asked != "flush log_0-0, pause log_0-0" {
+		t.Errorf("asked for: %s", asked)
+	}
+}
+
 func TestOneFrameIsPlainText(t *testing.T) {
 	f := newFake(2)
 	var out strings.Builder

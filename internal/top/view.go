@@ -29,6 +29,8 @@ type view struct {
 	tail     bool // the axis shows only what moves
 	scroll   int  // of the segments
 	notice   string
+	doubt    *deed // wanted, and not confirmed yet
+	wanted   *deed // to be done now
 }
 
 // order is one by which vchannels are listed.
@@ -98,8 +100,10 @@ func trouble(c channel) int {
 		return 2
 	case c.State == "claiming":
 		return 3
+	case c.State == "paused":
+		return 4
 	}
-	return 4
+	return 5
 }
 
 // settle selects a vchannel where none is, or the one that was has gone.
