@@ -46,6 +46,12 @@ type commands struct {
 
 	Top TopCommand `cmd:"" help:"Watch running workers on a terminal: what their page shows."`
 
+	Flush  FlushCommand    `cmd:"" help:"Have a running worker write what it has buffered."`
+	Seal   SealCommand     `cmd:"" help:"Have a running worker close its open segments; rows that come later go to others."`
+	Pause  PauseCommand    `cmd:"" help:"Have a running worker read some partitions no further, until they are resumed."`
+	Resume ResumeCommand   `cmd:"" help:"End a pause."`
+	Level  LogLevelCommand `cmd:"" name:"log-level" help:"Show or change what a running worker logs."`
+
 	Inspect     InspectCommand     `cmd:"" help:"Show what a bucket holds: vchannels, collections, segments."`
 	Binlog      BinlogCommand      `cmd:"" help:"Print a binlog, from a file or from the bucket."`
 	Export      ExportCommand      `cmd:"" help:"Write the live rows of a collection as Parquet, as of any moment."`
@@ -96,7 +102,8 @@ func dispatch(p *Process) error {
 	if c.PrintConfig {
 		return printConfig(p.Stdout, ctx)
 	}
-	return ctx.Run(p, newLogger(p.Stderr, c.Log), parser.Model)
+	log, level := newLogger(p.Stderr, c.Log)
+	return ctx.Run(p, log, level, parser.Model)
 }
 
 func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {

@@ -54,6 +54,11 @@ var leastArgs = map[string][]string{
 	"accept-log":  {"--vchannel", "t-0"},
 	"config":      {},
 	"top":         {},
+	"flush":       {"--all"},
+	"seal":        {"--all"},
+	"pause":       {"--all"},
+	"resume":      {"--all"},
+	"log-level":   {},
 }
 
 // secretsOf leaves out flags that exclude others, each in turn.

@@ -22,7 +22,7 @@ type RunCommand struct {
 }
 
 // Run works until stopped, or to the ends of the logs with --until-end.
-func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
+func (c *RunCommand) Run(p *Process, log zerolog.Logger, level *logLevel) error {
 	cfg, err := c.worker(p.Environ)
 	if err != nil {
 		return usageError{err}
@@ -50,7 +50,7 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger) error {
 	// The page is there before the store is tried: it may be the store that
 	// somebody wants to know about.
 	if c.Listen != "" {
-		server, err := c.serve(web.Options{Worker: worker, Store: bucket, Metrics: registry, Log: log})
+		server, err := c.serve(web.Options{Worker: worker, Control: worker, LogLevel: level, Store: bucket, Metrics: registry, Log: log})
 		if err != nil {
 			return err
 		}

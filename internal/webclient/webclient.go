@@ -108,6 +108,9 @@ func (c *Client) do(ctx context.Context, method string, query url.Values, body i
 	if err != nil {
 		return nil, err
 	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
