@@ -1,10 +1,13 @@
 package top
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"flowgraph/internal/webclient"
 )
 
 // header tells how each worker is: three lines of one, one line of each of
@@ -106,7 +109,10 @@ type problem struct {
 // problems of a worker, the worst first.
 func (s *sight) problems() []problem {
 	var out []problem
-	if s.err != nil {
+	switch {
+	case errors.Is(s.err, webclient.ErrToken):
+		out = append(out, problem{bad: true, title: "The worker refuses to answer", since: s.gone, error: s.err.Error(), advice: "give its --listen-token as --token."})
+	case s.err != nil:
 		out = append(out, problem{bad: true, title: "The worker does not answer", since: s.gone, error: s.err.Error(),
 			advice: "if it has ended, its log says why in the last line. This view goes on by itself once it is back. Rows that it held are read again from the bucket's positions."})
 	}
