@@ -80,6 +80,8 @@ func (d deed) do(ctx context.Context, c *webclient.Client) string {
 			return a.Error
 		case !a.Done:
 			return "asked; it is done as soon as the flow gets to it"
+		case done == "" && a.Segments == 0:
+			return "nothing is buffered"
 		case done == "":
 			return fmt.Sprintf("%s of %s on their way to the store", plural(int(a.Rows), "row"), plural(a.Segments, "segment"))
 		}

@@ -117,12 +117,13 @@ func axis(c *flows.FlowStatus, s scale, label int) []line {
 	for _, t := range s.ticks(14) {
 		numbers.write(min(s.cell(t), s.width-len(count(t))), count(t), dim)
 	}
-	rail := newCanvas(s.width, '·', dim)
+	rail := newCanvas(s.width, ' ', dim)
 	fill := func(from, to int64, r rune, m mark) {
 		if a, b := s.cover(from, to); b > a {
 			rail.fill(a, b, r, m)
 		}
 	}
+	fill(c.Read, c.LogEnd, '·', dim)
 	fill(c.LogStart, c.ReadFrom, '━', persistedMark)
 	fill(c.ReadFrom, c.Seek, '╍', persistedMark)
 	fill(c.Seek, c.Read, '─', bufferedMark)

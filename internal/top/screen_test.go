@@ -156,11 +156,11 @@ func TestNamesCannotSteerTheTerminal(t *testing.T) {
 	f.change(func(f *fake) {
 		f.now.Segments[0].Collection = "evil\x1b[31m[red]\x07\u202e"
 		f.now.VChannels[0].LastError = "x"
-		f.tell(flows.Event{Kind: "waiting", VChannel: "log_0-0", Error: "line\r\nline\x9b2J"})
+		f.tell(flows.Event{Kind: "waiting", VChannel: "log_0-0", Error: "line\r\nline\u009b2J"})
 	})
 	s := begin(t, 160, 40, f.client(t))
 	text := s.until("the name", "evil?[31m[red]??", "failed, tries again: line  line?2J")
-	if i := strings.IndexAny(text, "\x1b\x07\u202e\r\x9b"); i >= 0 {
+	if i := strings.IndexAny(text, "\x1b\x07\u202e\r\u009b"); i >= 0 {
 		t.Errorf("a control character at %d of %q", i, text)
 	}
 }
