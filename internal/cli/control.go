@@ -42,7 +42,9 @@ func (f OneWorker) ask(p *Process, limit time.Duration, do func(context.Context,
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(p.Stop, limit+answerTime)
 	defer cancel()
-	if err := do(ctx, client); err != nil {
+	if err := do(ctx, client); errors.Is(err, errNotAll) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("worker %s: %w", client.Address(), err)
 	}
 	return nil
