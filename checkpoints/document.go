@@ -25,6 +25,9 @@ type Document struct {
 	// Earlier are read_froms that documents of this log held when they were
 	// claimed, oldest first: where a rewind may go.
 	Earlier []Position `json:"earlier,omitempty"`
+	// Reached is the end of the last pack of which anything but the position is
+	// stored, also what has left: far ahead of Seek where an older row is buffered.
+	Reached Position `json:"reached,omitzero"`
 
 	Collections map[int64]*Collection `json:"collections"`   // by ID
 	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest
@@ -154,6 +157,7 @@ type Event struct {
 // before.
 type Change struct {
 	Seek, ReadFrom Position
+	End            Position  // of the pack with which it was cut
 	New            []Segment // met since the last cut: ID, place, Start, times
 	Flush          *Flush    // rows persisted or a segment sealed
 	Event          *Event    // DDL
