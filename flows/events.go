@@ -69,7 +69,8 @@ func (l *eventLog) after(seq uint64, limit int) Events {
 	return out
 }
 
-// happened notes what a stored cut did.
+// happened notes what a stored cut did. An event is kept for long: it must not
+// point into the cut, which holds whole records.
 func (f *flowStatus) happened(r sinks.Report, names func(collection, partition int64) (string, string)) {
 	if !r.Stored {
 		return
@@ -77,10 +78,10 @@ func (f *flowStatus) happened(r sinks.Report, names func(collection, partition i
 	v := f.vchannel.Name()
 	for i := range r.Cut.Bad {
 		bad := &r.Cut.Bad[i]
-		f.set.events.add(Event{Kind: "quarantine", VChannel: v, Offset: &bad.Record.Offset, Reason: bad.Reason})
+		f.set.events.add(Event{Kind: "quarantine", VChannel: v, Offset: offset(bad.Record.Offset), Reason: bad.Reason})
 	}
 	if e := r.Cut.Change.Event; e != nil {
-		f.set.events.add(Event{Kind: string(e.Kind), VChannel: v, Collection: e.Name, Offset: &e.Offset})
+		f.set.events.add(Event{Kind: string(e.Kind), VChannel: v, Collection: e.Name, Offset: offset(e.Offset)})
 	}
 	fl := r.Cut.Change.Flush
 	if fl == nil {
@@ -89,7 +90,7 @@ func (f *flowStatus) happened(r sinks.Report, names func(collection, partition i
 	s := &fl.Segment
 	e := Event{
 		Kind: "flush", VChannel: v, Segment: strconv.FormatInt(s.ID, 10), Level: s.Level.String(),
-		Reason: string(r.Cut.Reason), Bytes: r.Bytes, TookMS: r.Took.Milliseconds(), Offset: &s.End.Offset,
+		Reason: string(r.Cut.Reason), Bytes: r.Bytes, TookMS: r.Took.Milliseconds(), Offset: offset(s.End.Offset),
 	}
 	e.Collection, e.Partition = names(s.Collection, s.Partition)
 	if e.Partition == "" {

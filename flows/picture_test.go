@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
+	"flowgraph/sinks"
 	"flowgraph/stages"
 )
 
@@ -90,6 +92,26 @@ func TestEventsTellFlushesAndWhyAFlowStopped(t *testing.T) {
 		t.Errorf("told again: %+v", again)
 	}
 	l.kill()
+}
+
+// A thousand events must not keep a thousand records in memory, megabytes each
+// and in no budget: one that points into its cut keeps all of it.
+func TestAnEventHoldsBackNoRecord(t *testing.T) {
+	f := NewMetrics(prometheus.NewRegistry(), NewBudget(1<<20)).join(checkpoints.VChannel{Topic: topic})
+	cut := &stages.Cut{Bad: []stages.BadRecord{{Record: stages.Record{Offset: 5, Value: make([]byte, 1<<20)}}}}
+	cut.Change.Event = &checkpoints.Event{Kind: checkpoints.CreatePartition, Offset: 6}
+	cut.Change.Flush = &checkpoints.Flush{Segment: checkpoints.Segment{End: checkpoints.Position{Offset: 7}}}
+	f.happened(sinks.Report{Cut: cut, Stored: true}, func(int64, int64) (string, string) { return "", "" })
+	inside := []*int64{&cut.Bad[0].Record.Offset, &cut.Change.Event.Offset, &cut.Change.Flush.Segment.End.Offset}
+	events := f.set.events.after(0, 10).Events
+	if len(events) != len(inside) {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events {
+		if e.Offset == inside[i] || *e.Offset != int64(5+i) {
+			t.Errorf("the event %s of offset %d points into its cut, or elsewhere", e.Kind, *e.Offset)
+		}
+	}
 }
 
 func TestOldEventsAreForgottenAndThatIsTold(t *testing.T) {
