@@ -25,6 +25,9 @@ func (d *Document) Apply(c Change) error {
 			return err
 		}
 	}
+	if c.Flush != nil || c.Event != nil {
+		d.Reached = d.Reached.Later(c.End)
+	}
 	d.Seek = d.Seek.forward(c.Seek)
 	d.ReadFrom = d.ReadFrom.forward(c.ReadFrom)
 	return nil

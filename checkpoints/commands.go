@@ -91,7 +91,7 @@ func (d *Document) beginLog(topicID string, begin int64) {
 	d.TopicID, d.Earlier = topicID, nil
 	d.Segments, d.Events = map[int64]*Segment{}, nil
 	d.ReadFrom = Position{Offset: begin, LeaderEpoch: -1}
-	d.Seek = d.ReadFrom
+	d.Seek, d.Reached = d.ReadFrom, Position{}
 	for id, old := range d.Collections {
 		if old.Dropped != nil {
 			delete(d.Collections, id)

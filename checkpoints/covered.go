@@ -1,16 +1,17 @@
 package checkpoints
 
-// Covered is the offset below which the document knows of anything of its
-// log: a log that ends before it is not the one that was read. Flushes of
-// quiet segments may be far ahead of the seek position.
-func (d *Document) Covered() int64 {
-	most := max(d.ReadFrom.Offset, d.Seek.Offset)
+// Covered is the position below which the document counts anything of its log
+// as persisted: a log that ends before it, or has other records there, is not
+// the one that was read. Its leader epoch is -1 where none is known: documents
+// of earlier releases have no Reached, and an AutoEnd is an offset alone.
+func (d *Document) Covered() Position {
+	most := d.Seek.Later(d.Reached)
 	for _, s := range d.Segments {
-		most = max(most, s.End.Offset)
+		most = most.Later(s.End)
 	}
 	for _, c := range d.Collections {
 		for _, p := range c.Partitions {
-			most = max(most, p.AutoEnd, p.AutoEndDelete)
+			most = most.Later(Position{Offset: max(p.AutoEnd, p.AutoEndDelete), LeaderEpoch: -1})
 		}
 	}
 	return most

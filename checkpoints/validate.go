@@ -26,6 +26,9 @@ func (d *Document) check() error {
 	if err := d.Seek.check(); err != nil {
 		return fmt.Errorf("seek_position: %w", err)
 	}
+	if err := d.Reached.check(); err != nil {
+		return fmt.Errorf("reached: %w", err)
+	}
 	for _, p := range d.Earlier {
 		if err := p.check(); err != nil {
 			return fmt.Errorf("an earlier read_from: %w", err)

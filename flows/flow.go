@@ -76,7 +76,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	if doc.Covered() > end {
+	if doc.Covered().Offset > end {
 		// The owner before may have read on between our question and our claim.
 		if start, end, err = f.Bounds(ctx); err != nil {
 			return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
@@ -86,7 +86,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.sameLog(ctx, doc.Seek); err != nil {
+	if err := f.sameLog(ctx, furthest(doc)); err != nil {
 		return fmt.Errorf("%w: %w", errClaim, err)
 	}
 	f.Status.logStart.Store(start)
@@ -164,7 +164,7 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		},
 	})
 
-	f.newSource(r, stop, mailbox, from, doc.Seek).
+	f.newSource(r, stop, mailbox, from, furthest(doc)).
 		Via(lift(r, "decode", decoder.Step)).
 		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
 		Via(lift(r, "position filter", filter.Step)).
@@ -221,7 +221,7 @@ func (f *Flow) claim(ctx context.Context, start int64) (*checkpoints.Store, *che
 // reset policy never decides.
 func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.Position, error) {
 	from, name := doc.ReadFrom, f.VChannel.Name()
-	if covered := doc.Covered(); covered > end {
+	if covered := doc.Covered().Offset; covered > end {
 		// Not even on-gap goes on here: new records would be taken for
 		// persisted ones until they pass the old positions.
 		return from, fmt.Errorf("%w: %s must be read from offset %d, with rows stored of offsets below %d, and its log ends at %d",

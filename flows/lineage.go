@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -39,10 +40,20 @@ func (f *Flow) sameLog(ctx context.Context, p checkpoints.Position) error {
 	return nil
 }
 
+// furthest is the last position of a document about which the log can be
+// asked. What is stored of quiet segments may be far ahead of the seek
+// position.
+func furthest(doc *checkpoints.Document) checkpoints.Position {
+	if p := doc.Covered(); p.LeaderEpoch >= 0 {
+		return p
+	}
+	return doc.Seek
+}
+
 // succession compares again when records of a later leader come, before any
 // is taken: the log may have been cut back, and have grown, while the flow
 // reads it. The client compares only what it happens to remember.
-func (f *Flow) succession(seek checkpoints.Position) func(ctx context.Context, at checkpoints.Position, epoch int32) error {
+func (f *Flow) succession(stored checkpoints.Position) func(ctx context.Context, at checkpoints.Position, epoch int32) error {
 	return func(ctx context.Context, at checkpoints.Position, epoch int32) error {
 		if epoch <= at.LeaderEpoch {
 			return nil
@@ -50,7 +61,7 @@ func (f *Flow) succession(seek checkpoints.Position) func(ctx context.Context, a
 		if err := f.sameLog(ctx, at); err != nil {
 			return err
 		}
-		return f.sameLog(ctx, seek) // further on, while the log is read again
+		return f.sameLog(ctx, stored) // further on, while the log is read again
 	}
 }
 
@@ -65,7 +76,7 @@ func lineage(client *kgo.Client, v checkpoints.VChannel) Lineage {
 		req.ReplicaID, req.Topics = -1, append(req.Topics, t) // a consumer
 		resp, err := req.RequestWith(ctx, client)
 		if err != nil {
-			if errors.Is(err, kerr.UnsupportedVersion) {
+			if tooOld(ctx, client) {
 				err = errNoLineage
 			}
 			return 0, err
@@ -77,6 +88,15 @@ func lineage(client *kgo.Client, v checkpoints.VChannel) Lineage {
 		}
 		return 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
 	}
+}
+
+// tooOld says whether the brokers do not know the question. The client's own
+// error for that has no name.
+func tooOld(ctx context.Context, client *kgo.Client) bool {
+	resp, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, client)
+	return err == nil && resp.ErrorCode == 0 && !slices.ContainsFunc(resp.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool {
+		return k.ApiKey == int16(kmsg.OffsetForLeaderEpoch)
+	})
 }
 
 func epochEnd(p kmsg.OffsetForLeaderEpochResponseTopicPartition, asked int32) (int64, error) {

@@ -10,6 +10,23 @@ import (
 	"flowgraph/internal/archive"
 )
 
+// epochsEnd has the broker answer that what leaders wrote ends there. The
+// client's own questions are answered rightly.
+func (w *world) epochsEnd(end int64) {
+	w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.cluster.KeepControl()
+		asked := req.(*kmsg.OffsetForLeaderEpochRequest).Topics[0]
+		if asked.Partitions[0].CurrentLeaderEpoch >= 0 {
+			return nil, nil, false
+		}
+		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+		p.LeaderEpoch, p.EndOffset = asked.Partitions[0].LeaderEpoch, end
+		resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: asked.Topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
+		return resp, nil, true
+	})
+}
+
 // A log that was cut back by an unclean election and has grown again holds new
 // rows at offsets that count as persisted: dropped unread, nobody would miss
 // them.
@@ -23,15 +40,7 @@ func TestALogCutBackAndGrownAgainLosesItsNewRows(t *testing.T) {
 			if d.Seek.LeaderEpoch < 0 {
 				t.Fatal("the position has no leader epoch")
 			}
-			w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) {
-				w.cluster.KeepControl()
-				asked := req.(*kmsg.OffsetForLeaderEpochRequest).Topics[0]
-				resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
-				p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
-				p.LeaderEpoch, p.EndOffset = asked.Partitions[0].LeaderEpoch, end
-				resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: asked.Topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
-				return resp, nil, true
-			})
+			w.epochsEnd(end)
 			l := w.start()
 			if end == 2 {
 				l.until(0, 2).stop()
@@ -63,6 +72,51 @@ func TestALogThatEndsBelowAStoredSegmentLosesItsNextRows(t *testing.T) {
 	l.stop()
 }
 
+// The same where the log has grown beyond all of it again, as the leader epochs
+// tell.
+func TestALogCutBackBelowAStoredSegmentLosesItsNewRows(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10), insert(0, 2, 10), insert(0, 3, 10))
+	w.start().until(0, 4).stop()
+	d := w.document(0)
+	d.Seek.Offset, d.ReadFrom.Offset, d.Sequence = 1, 1, d.Sequence+1
+	w.store(d)
+	w.epochsEnd(2)
+	l := w.start()
+	if s := l.has(0, "stopped"); !strings.Contains(s.Error, "up to offset 4") || !strings.Contains(s.Error, "ends at 2") {
+		t.Errorf("the error is %q", s.Error)
+	}
+	l.stop()
+}
+
+// A broker that knows no leader epochs cannot be asked, and is read all the
+// same.
+func TestABrokerWithoutTheQuestionIsWaitedForForever(t *testing.T) {
+	w := newWorld(t, 1)
+	known, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), w.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.ControlKey(18, func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.cluster.KeepControl()
+		resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
+		for _, k := range known.ApiKeys {
+			if k.ApiKey != int16(kmsg.OffsetForLeaderEpoch) {
+				resp.ApiKeys = append(resp.ApiKeys, k)
+			}
+		}
+		return resp, nil, true
+	})
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	w.start().until(0, 2).stop()
+	d := w.document(0)
+	d.Seek.LeaderEpoch, d.Reached.LeaderEpoch, d.Sequence = 0, 0, d.Sequence+1 // as read of a broker that had them
+	w.store(d)
+	w.produce(0, insert(7, 2, 10))
+	w.start().until(0, 3).stop()
+	w.exact(archive.CheckOptions{})
+}
+
 // The same while a flow reads, and the client, which remembers little, sees
 // nothing wrong.
 func TestALogCutBackUnderAFlowIsReadOn(t *testing.T) {
@@ -73,18 +127,7 @@ func TestALogCutBackUnderAFlowIsReadOn(t *testing.T) {
 	}
 	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
 	l := w.start().until(0, 2)
-	w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) {
-		w.cluster.KeepControl()
-		asked := req.(*kmsg.OffsetForLeaderEpochRequest).Topics[0]
-		if asked.Partitions[0].CurrentLeaderEpoch >= 0 { // the client's own
-			return nil, nil, false
-		}
-		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
-		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
-		p.LeaderEpoch, p.EndOffset = asked.Partitions[0].LeaderEpoch, 1
-		resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: asked.Topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
-		return resp, nil, true
-	})
+	w.epochsEnd(1)
 	if err := w.cluster.MoveTopicPartition(topic, 0, node); err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,9 @@ type source struct {
 
 var _ streams.Source = (*source)(nil)
 
-func (f *Flow) newSource(r *run, stop context.Context, m *Mailbox, from, seek checkpoints.Position) *source {
+func (f *Flow) newSource(r *run, stop context.Context, m *Mailbox, from, stored checkpoints.Position) *source {
 	s := &source{
-		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: m, until: f.Until, next: from, same: f.succession(seek), out: make(chan any),
+		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: m, until: f.Until, next: from, same: f.succession(stored), out: make(chan any),
 	}
 	go s.run()
 	return s

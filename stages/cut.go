@@ -85,6 +85,7 @@ func (b *Buffer) emit(c *Cut) {
 		seek, readFrom = s.first.Earlier(seek), s.hold.Earlier(readFrom)
 	}
 	c.Change.Seek, c.Change.ReadFrom = seek, readFrom.Earlier(seek)
+	c.Change.End = b.pack.End
 	c.Change.New, b.met = b.met, nil
 	c.Bad, b.bad = b.bad, nil
 	c.Counts, b.counts = b.counts, Counts{}
