@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -29,7 +30,7 @@ type Trial struct {
 }
 
 // Try tries out what a worker needs, without a trace: it joins no group,
-// commits nothing, makes no topic. What builds on something missing is not
+// commits nothing, makes no topic of ours. What builds on something missing is not
 // tried. The error is ctx's.
 func (c Config) Try(ctx context.Context, options []kgo.Opt, r Reading) ([]Trial, error) {
 	client, err := kgo.NewClient(append(options[:len(options):len(options)],
@@ -133,7 +134,7 @@ func (c Config) login() string {
 // heartbeat of a member that there is not, which wants Read as joining does.
 func (t *trials) group(ctx context.Context) {
 	name := t.reading.Group
-	offsets, err := t.admin.FetchOffsets(ctx, name)
+	offsets, err := t.groupOffsets(ctx)
 	known := "it has offsets of " + count(len(offsets), "partition")
 	if errors.Is(err, kerr.GroupIDNotFound) {
 		known, err = "nobody has used it yet", nil
@@ -157,6 +158,27 @@ func (t *trials) group(ctx context.Context) {
 		t.serverSide(ctx)
 	}
 }
+
+// groupOffsets waits for the group's coordinator: the first question for one
+// makes Kafka's own topic of offsets where no group was used before.
+func (t *trials) groupOffsets(ctx context.Context) (kadm.OffsetResponses, error) {
+	for {
+		offsets, err := t.admin.FetchOffsets(ctx, t.reading.Group)
+		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) && !errors.Is(err, kerr.NotCoordinator) {
+			return offsets, err
+		}
+		timer := time.NewTimer(coordinatorPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		}
+	}
+}
+
+// coordinatorPause is how long a coordinator is waited for at a time.
+const coordinatorPause = 300 * time.Millisecond
 
 // consumerGroupHeartbeat is the key of the request that KIP-848 brings.
 const consumerGroupHeartbeat = 68

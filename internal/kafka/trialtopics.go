@@ -38,7 +38,7 @@ func (t *trials) topics(ctx context.Context) error {
 		n += len(t.found[name].Partitions)
 		names[i] = fmt.Sprintf("%s (%d)", name, len(t.found[name].Partitions))
 	}
-	t.ok("topics", "%s is %s with %s: %s", t.reading.Text, count(len(names), "topic"), count(n, "partition"), some(names))
+	t.ok("topics", "%s with %s: %s", count(len(names), "topic"), count(n, "partition"), some(names))
 	return nil
 }
 
