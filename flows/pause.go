@@ -92,14 +92,13 @@ func (a *assignment) isPaused() bool { return a.status.pausedBy.Load() != nil }
 func (w *Worker) heed(flows []*assignment) []*assignment {
 	read := flows[:0]
 	for _, a := range flows {
-		part := map[string][]int32{a.topic: {a.id}}
 		switch wanted := a.isPaused(); {
 		case wanted && !a.held.Load():
-			w.client.PauseFetchPartitions(part)
+			w.client.PauseFetchPartitions(map[string][]int32{a.topic: {a.id}})
 			a.held.Store(true)
 		case !wanted && a.held.Load():
 			if !a.paused {
-				w.client.ResumeFetchPartitions(part)
+				w.client.ResumeFetchPartitions(map[string][]int32{a.topic: {a.id}})
 			}
 			a.held.Store(false)
 		}

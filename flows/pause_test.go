@@ -114,13 +114,48 @@ func TestAPauseOutlivesAFlowThatFails(t *testing.T) {
 	if got, err := l.Flush(within(t), all, true); err != nil || !got.Whole(true) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if s := l.status(0); s.Read != 0 && s.Read > 2 || s.Pause == nil {
+	if !slices.Contains(l.client.PauseFetchPartitions(nil)[topic], 0) {
+		t.Error("the flow's new beginning has ended the pause")
+	}
+	if s := l.status(0); s.Read > 2 || s.Pause == nil {
 		t.Errorf("it reads on: %+v", s)
 	}
 	if _, err := l.Resume(within(t), all, ""); err != nil {
 		t.Fatal(err)
 	}
 	l.until(0, 3).stop()
+	w.exact(archive.CheckOptions{})
+}
+
+// It is a worker's own: what the group leaves with it stays paused, what the
+// group gives to another is read there, and again here once it comes back.
+func TestAPauseGoesWithThePartition(t *testing.T) {
+	w := newWorld(t, 2)
+	for p := range int32(2) {
+		w.produce(p, createCollection(collectionID), insert(int64(10+p), int64(1000*p), 10))
+	}
+	a := w.start().until(0, 2).until(1, 2)
+	if _, err := a.Pause(within(t), all, ""); err != nil {
+		t.Fatal(err)
+	}
+	b := w.start()
+	share(a, b, 1, 1)
+	kept, given := a.owns()[0], b.owns()[0]
+	w.produce(0, insert(10, 1, 10))
+	w.produce(1, insert(11, 1001, 10))
+	b.until(given, 3)
+	if s := a.has(kept, "paused"); s.Read != 2 {
+		t.Errorf("what was kept is read up to %d", s.Read)
+	}
+	b.stop()
+	a.until(given, 3)
+	if s := a.status(kept); s.State != "paused" || s.Read != 2 {
+		t.Errorf("what was kept is %s at %d", s.State, s.Read)
+	}
+	if _, err := a.Resume(within(t), all, ""); err != nil {
+		t.Fatal(err)
+	}
+	a.until(kept, 3).stop()
 	w.exact(archive.CheckOptions{})
 }
 
