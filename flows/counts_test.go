@@ -19,8 +19,33 @@ import (
 	"flowgraph/stages/column"
 )
 
+// flowAlone is a flow without a worker that reads a log of these values to its
+// end, in batches as a fetch gives them.
+func flowAlone(m *membucket.Bucket, limits stages.Limits, values [][]byte) *Flow {
+	pool, budget, slabs := &column.Pool{}, NewBudget(1<<30), &stages.Slabs{}
+	f := NewFlow(checkpoints.VChannel{Topic: topic, TopicID: "id"}, &Shared{
+		Sink: sinks.NewShared(m, pool, 2, 4), Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 1),
+		Buffer: stages.BufferConfig{Limits: limits, Pool: pool}, Options: checkpoints.DefaultOptions(),
+		Metrics: NewMetrics(prometheus.NewRegistry(), budget), Log: zerolog.Nop(),
+	})
+	f.Bounds = func(context.Context) (int64, int64, error) { return 0, int64(len(values)), nil }
+	f.Until = int64(len(values))
+	f.Ready = func(from checkpoints.Position, box *Mailbox) {
+		for offset := int(from.Offset); offset < len(values); {
+			raw := slabs.Raw(0)
+			for raw.Bytes < batchBytes && offset < len(values) {
+				raw.Add(stages.Record{Offset: int64(offset), Value: values[offset]})
+				raw.Bytes += int64(len(values[offset])) + recordOverhead
+				offset++
+			}
+			box.Put(raw)
+		}
+	}
+	return f
+}
+
 // standardRun takes messages of one row of about a kilobyte each through a
-// whole flow, in batches as a fetch gives them, and returns the bucket and how
+// whole flow, and returns the bucket and how
 // many allocations a message cost from the mailbox to the last commit.
 func standardRun(t *testing.T, messages, segments int, flushBytes int64) (*membucket.Bucket, float64) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -37,27 +62,9 @@ func standardRun(t *testing.T, messages, segments int, flushBytes int64) (*membu
 		}
 	}
 	m := membucket.New()
-	pool, budget, slabs := &column.Pool{}, NewBudget(1<<30), &stages.Slabs{}
 	limits := stages.DefaultLimits()
 	limits.FlushBytes = flushBytes
-	f := NewFlow(checkpoints.VChannel{Topic: topic, TopicID: "id"}, &Shared{
-		Sink: sinks.NewShared(m, pool, 2, 4), Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 1),
-		Buffer: stages.BufferConfig{Limits: limits, Pool: pool}, Options: checkpoints.DefaultOptions(),
-		Metrics: NewMetrics(prometheus.NewRegistry(), budget), Log: zerolog.Nop(),
-	})
-	f.Bounds = func(context.Context) (int64, int64, error) { return 0, int64(len(values)), nil }
-	f.Until = int64(len(values))
-	f.Ready = func(_ checkpoints.Position, box *Mailbox) {
-		for offset := 0; offset < len(values); {
-			raw := slabs.Raw(0)
-			for raw.Bytes < batchBytes && offset < len(values) {
-				raw.Add(stages.Record{Offset: int64(offset), Value: values[offset]})
-				raw.Bytes += int64(len(values[offset])) + recordOverhead
-				offset++
-			}
-			box.Put(raw)
-		}
-	}
+	f := flowAlone(m, limits, values)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if err := f.Run(t.Context(), t.Context()); err != nil {

@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"flowgraph/internal/archive"
+	"flowgraph/internal/membucket"
+	"flowgraph/stages"
 )
 
 // epochsEnd has the broker answer that what leaders wrote ends there. The
@@ -72,8 +75,25 @@ func TestALogThatEndsBelowAStoredSegmentLosesItsNextRows(t *testing.T) {
 	l.stop()
 }
 
-// The same where the log has grown beyond all of it again, as the leader epochs
-// tell.
+// The owner before may read on between the question where the log ends and the
+// claim: its positions are no data loss.
+func TestAClaimIsHeldAgainstAnOldEndOfTheLog(t *testing.T) {
+	m, values := membucket.New(), [][]byte{createCollection(collectionID), insert(7, 1, 10), insert(7, 2, 10)}
+	if err := flowAlone(m, stages.DefaultLimits(), values).Run(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, asked := flowAlone(m, stages.DefaultLimits(), values), int64(0)
+	f.Bounds = func(context.Context) (int64, int64, error) {
+		asked++
+		return 0, asked + 1, nil // 2, then 3
+	}
+	if err := f.Run(t.Context(), t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that was cut back and has grown beyond all that is stored: the leader
+// epochs tell, also of what is stored ahead of the seek position.
 func TestALogCutBackBelowAStoredSegmentLosesItsNewRows(t *testing.T) {
 	w := newWorld(t, 1)
 	w.produce(0, createCollection(collectionID), insert(7, 1, 10), insert(0, 2, 10), insert(0, 3, 10))
@@ -117,7 +137,7 @@ func TestABrokerWithoutTheQuestionIsWaitedForForever(t *testing.T) {
 	w.exact(archive.CheckOptions{})
 }
 
-// The same while a flow reads, and the client, which remembers little, sees
+// A log that is cut back while a flow reads it, and the client, which remembers little, sees
 // nothing wrong.
 func TestALogCutBackUnderAFlowIsReadOn(t *testing.T) {
 	w := newWorld(t, 1)
