@@ -70,6 +70,8 @@ func (s *sight) phase() (string, mark) {
 		return "asking", dim
 	case states["stopped"] > 0:
 		return fmt.Sprintf("%d stopped", states["stopped"]), bad
+	case s.state.Worker.Error != "":
+		return "cannot start", bad
 	case s.state.Worker.Phase != "running":
 		return clean(s.state.Worker.Phase), warn
 	case waiting > 0:
@@ -117,6 +119,13 @@ func (s *sight) problems() []problem {
 			advice: "if it has ended, its log says why in the last line. This view goes on by itself once it is back. Rows that it held are read again from the bucket's positions."})
 	}
 	w, st := s.state.Worker, s.state.Store
+	if w.Error != "" {
+		p := problem{bad: true, title: "The worker cannot start", error: w.Error, advice: w.Advice}
+		if w.Since != nil {
+			p.since = *w.Since
+		}
+		out = append(out, p)
+	}
 	if w.Kafka.Error != "" {
 		p := problem{title: "There is nothing to read", error: w.Kafka.Error, advice: w.Kafka.Advice}
 		if w.Kafka.Since != nil {

@@ -206,9 +206,11 @@ func TestAPauseIsAskedForOnlyAfterAYes(t *testing.T) {
 	s.until("a question", "pause the reading of log_0-0?")
 	s.press("y")
 	s.until("it is paused", "log_0-0: reading is paused", "Reading is paused since", "1 paused")
-	if asked := strings.Join(f.asked, ", "); asked != "flush log_0-0, pause log_0-0" {
-		t.Errorf("asked for: %s", asked)
-	}
+	f.change(func(f *fake) {
+		if asked := strings.Join(f.asked, ", "); asked != "flush log_0-0, pause log_0-0" {
+			t.Errorf("asked for: %s", asked)
+		}
+	})
 }
 
 func TestOneFrameIsPlainText(t *testing.T) {
