@@ -58,3 +58,36 @@ func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	}
 	xml.NewEncoder(w).Encode(l)
 }
+
+// Has is how many objects there are under a prefix of bucket/key.
+func (s *Store) Has(prefix string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.objects {
+		if strings.HasPrefix(key, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// Size is the size of the object under bucket/key in bytes, 0 if there is none.
+func (s *Store) Size(key string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key].size
+}
+
+// Body is the object under bucket/key, nil if there is none or it is forgotten.
+func (s *Store) Body(key string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[key].body
+}
+
+// Keys are all bucket/key under a prefix, in order.
+func (s *Store) Keys(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.objects)), func(key string) bool { return !strings.HasPrefix(key, prefix) })
+}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -37,6 +38,7 @@ type object struct {
 	etag, crc string
 	size      int64
 	body      []byte
+	meta      http.Header // the user's metadata
 	at        time.Time
 }
 
@@ -160,7 +162,7 @@ func (s *Store) put(w http.ResponseWriter, r *http.Request, key string) {
 		fail(w, http.StatusPreconditionFailed, "PreconditionFailed")
 		return
 	}
-	o := s.set(key, object{crc: sum, size: size, body: body})
+	o := s.set(key, object{crc: sum, size: size, body: body, meta: metadata(r.Header)})
 	s.counts.Stored += size
 	if strings.Contains(key, "/checkpoints/") {
 		s.counts.Documents++
@@ -170,9 +172,19 @@ func (s *Store) put(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("x-amz-checksum-crc32c", sum)
 }
 
+func metadata(h http.Header) http.Header {
+	meta := http.Header{}
+	for name, values := range h {
+		if strings.HasPrefix(name, "X-Amz-Meta-") {
+			meta[name] = values
+		}
+	}
+	return meta
+}
+
 // forgotten says whether only the size of an object is kept.
 func (s *Store) forgotten(key string) bool {
-	return !s.keepAll && (strings.Contains(key, "/insert_log/") || strings.Contains(key, "/stats_log/") && !strings.HasSuffix(key, "/1"))
+	return !s.keepAll && strings.Contains(key, "/insert_log/") // statistics are read again when a segment is sealed
 }
 
 func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) {
@@ -193,6 +205,7 @@ func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("Last-Modified", o.at.UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.FormatInt(o.size, 10))
 	w.Header().Set("x-amz-checksum-crc32c", o.crc)
+	maps.Copy(w.Header(), o.meta)
 	if r.Method == http.MethodGet {
 		w.Write(o.body)
 	}

@@ -80,6 +80,15 @@ func (k *worker) kill() {
 	}
 }
 
+// stop ends the process as an operator does: it flushes and commits all first.
+func (k *worker) stop() {
+	k.t.Helper()
+	if err := k.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		k.t.Fatal(err)
+	}
+	k.end()
+}
+
 // end waits for the process' own end, which must be a success, and keeps its
 // peak memory meanwhile.
 func (k *worker) end() {
@@ -175,13 +184,10 @@ func (k *worker) ready() {
 	})
 }
 
-// limit only decides when a test gives up.
-const limit = 5 * time.Minute
-
 // await polls: a process knows no other way.
 func (k *worker) await(what string, so func() bool) {
 	k.t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(size(0, time.Minute, 5*time.Minute)) // it only decides when a test gives up
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for !so() {

@@ -25,8 +25,8 @@ const (
 	bucket     = "scale"
 	collection = int64(450000000000000001)
 	dim        = 128
-	rows       = 1000 // of an insert
-	rowBytes   = 559  // of a row in the log
+	rows       = 1000              // of an insert
+	rowBytes   = 8 + 9 + 9 + 4*dim // of a row in the log, about
 )
 
 // world is a broker with one topic, and a store.
@@ -69,8 +69,13 @@ func newWorld(t *testing.T, partitions int, keepAll bool) *world {
 	return w
 }
 
-func (w *world) send(partition int, value []byte) {
-	w.client.Produce(w.t.Context(), &kgo.Record{Topic: topic, Partition: int32(partition), Value: value}, nil)
+func (w *world) admin() *kadm.Client { return kadm.NewClient(w.client) }
+
+func (w *world) send(partition int, value []byte) { w.sendAt(time.Now(), partition, value) }
+
+// sendAt writes a record of a moment: log time is its timestamp.
+func (w *world) sendAt(at time.Time, partition int, value []byte) {
+	w.client.Produce(w.t.Context(), &kgo.Record{Topic: topic, Partition: int32(partition), Value: value, Timestamp: at}, nil)
 }
 
 func (w *world) flush() {
@@ -93,11 +98,7 @@ func (w *world) tick() (stop func()) {
 			case <-ctx.Done():
 				return
 			case now := <-ticker.C:
-				value := marshal(w.t, &msgpb.TimeTickMsg{Base: &commonpb.MsgBase{
-					MsgType: commonpb.MsgType_TimeTick, Timestamp: uint64(now.UnixMilli()) << 18}})
-				for p := range w.partitions {
-					w.send(p, value)
-				}
+				w.sendTicks(now, now)
 			}
 		}
 	})
@@ -105,6 +106,21 @@ func (w *world) tick() (stop func()) {
 		cancel()
 		ticking.Wait()
 	}
+}
+
+func (w *world) sendTicks(at, tick time.Time) {
+	value := marshal(w.t, &msgpb.TimeTickMsg{Base: &commonpb.MsgBase{
+		MsgType: commonpb.MsgType_TimeTick, Timestamp: uint64(tick.UnixMilli()) << 18}})
+	for p := range w.partitions {
+		w.sendAt(at, p, value)
+	}
+}
+
+// tickOnce ends the logs at a moment with a tick above all rows.
+func (w *world) tickOnce(at time.Time) {
+	w.t.Helper()
+	w.sendTicks(at, time.Now().Add(time.Hour))
+	w.flush()
 }
 
 func marshal(t *testing.T, m proto.Message) []byte {
