@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,21 +18,18 @@ import (
 
 // terminal is a screen of cells in memory, and what is shown on it.
 type terminal struct {
-	tcell.SimulationScreen
+	*opening
 	t *testing.T
 }
 
 // begin runs the view on a screen of this size, until the test quits it.
 func begin(t *testing.T, width, height int, clients ...*webclient.Client) *terminal {
 	t.Helper()
-	s := &terminal{tcell.NewSimulationScreen("UTF-8"), t}
+	s := &terminal{&opening{SimulationScreen: tcell.NewSimulationScreen("UTF-8"), width: width, height: height, ready: make(chan struct{})}, t}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	ready := make(chan struct{})
-	go func() {
-		ended <- top.Run(ctx, &opening{s.SimulationScreen, width, height, ready}, clients, top.Options{})
-	}()
-	<-ready
+	go func() { ended <- top.Run(ctx, s.opening, clients, top.Options{}) }()
+	<-s.ready
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -42,11 +40,14 @@ func begin(t *testing.T, width, height int, clients ...*webclient.Client) *termi
 }
 
 // opening gives the screen its size once it is open: a simulated one has none
-// before.
+// before. It keeps what was shown last: the cells themselves are drawn over.
 type opening struct {
 	tcell.SimulationScreen
 	width, height int
 	ready         chan struct{}
+
+	mu    sync.Mutex
+	shown string
 }
 
 func (o *opening) Init() error {
@@ -56,8 +57,9 @@ func (o *opening) Init() error {
 	return err
 }
 
-func (s *terminal) text() string {
-	cells, width, _ := s.GetContents()
+func (o *opening) Show() {
+	o.SimulationScreen.Show()
+	cells, width, _ := o.GetContents()
 	var b strings.Builder
 	for i, c := range cells {
 		if i > 0 && i%width == 0 {
@@ -68,7 +70,15 @@ func (s *terminal) text() string {
 		}
 		b.WriteString(string(c.Runes))
 	}
-	return b.String()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shown = b.String()
+}
+
+func (o *opening) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shown
 }
 
 // until waits for what the screen is to show.
