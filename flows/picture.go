@@ -16,8 +16,11 @@ type Picture struct {
 // WorkerStatus is what its flows share.
 type WorkerStatus struct {
 	Started      time.Time   `json:"started"`
-	Ready        bool        `json:"ready"` // the first assignment is claimed
-	Phase        string      `json:"phase"` // starting: it tries out the store; running, stopping: it drains
+	Ready        bool        `json:"ready"`           // the first assignment is claimed
+	Phase        string      `json:"phase"`           // starting: it tries out the store; running, stopping: it drains
+	Error        string      `json:"error,omitempty"` // why it cannot start
+	Since        *time.Time  `json:"error_since,omitempty"`
+	Advice       string      `json:"advice,omitempty"`
 	Kafka        KafkaStatus `json:"kafka"`
 	MemoryBudget int64       `json:"memory_budget_bytes"`
 	MemoryUsed   int64       `json:"memory_used_bytes"`
@@ -93,6 +96,7 @@ func (w *Worker) describe() WorkerStatus {
 		MemoryBudget: w.shared.Budget.Limit(), MemoryUsed: w.shared.Budget.Used(),
 		Paused: w.shared.Budget.Over() > 0,
 	}
+	w.refused.describe(&s)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -59,6 +59,32 @@ func (k *kafkaHealth) trouble(err error) {
 // KafkaTrouble notes why Kafka cannot be used, for whoever asks it before Run.
 func (w *Worker) KafkaTrouble(err error) { w.kafka.trouble(err) }
 
+// startTrouble is why a worker cannot start.
+type startTrouble struct {
+	mu    sync.Mutex
+	err   error
+	since time.Time
+}
+
+// CannotStart notes what refuses the worker before Run; nil: nothing does.
+func (w *Worker) CannotStart(err error) {
+	w.refused.mu.Lock()
+	defer w.refused.mu.Unlock()
+	if w.refused.err == nil {
+		w.refused.since = time.Now()
+	}
+	w.refused.err = err
+}
+
+func (t *startTrouble) describe(s *WorkerStatus) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		since := t.since
+		s.Error, s.Since, s.Advice = t.err.Error(), &since, Advice(t.err)
+	}
+}
+
 func (k *kafkaHealth) noTopic(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

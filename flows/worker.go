@@ -33,6 +33,7 @@ type Worker struct {
 	kafka     kafkaHealth
 	started   time.Time
 	begun     atomic.Bool // Run was called
+	refused   startTrouble
 	patience  patience
 	slabs     stages.Slabs // of the flows' batches
 	throttled bool         // a partition is paused for memory; the poll loop's own

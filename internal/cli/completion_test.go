@@ -49,7 +49,7 @@ var completed = []struct {
 	all   bool // offered is all there is
 	want  string
 }{
-	{"flowgraph re", true, "record replay restore rewind"},
+	{"flowgraph re", true, "record replay restore resume rewind"},
 	{"flowgraph --log-level = debug accept", true, "accept-log"},
 	{"flowgraph --config run.yaml ver", true, "verify"},
 	{"flowgraph run --on-g", true, "--on-gap"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -60,13 +61,15 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger, level *logLevel) error 
 			}
 		}()
 	}
-	if err := bucket.Probe(p.Stop); err != nil {
-		return fmt.Errorf("object store: %w", err)
-	}
-	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
-	if err := kafkaAnswers(p.Stop, worker.KafkaTrouble); err != nil {
+	if err := c.begin(p.Stop, log, worker.CannotStart, func(ctx context.Context) error {
+		if err := bucket.Probe(ctx); err != nil {
+			return fmt.Errorf("object store: %w", err)
+		}
+		return kafkaAnswers(ctx, worker.KafkaTrouble)
+	}); err != nil {
 		return err
 	}
+	log.Info().Str("store", bucket.Name()).Str("topics", c.Topics.String()).Int64("memory_budget", cfg.MemoryBudget).Msg("worker starts")
 	return outcome(worker.Run(p.Kill, p.Stop))
 }
 

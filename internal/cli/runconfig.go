@@ -19,9 +19,10 @@ type RunConfig struct {
 	S3Flags
 
 	ListenFlags
-	StallAfter  Duration `help:"A partition that makes no progress for so long, though there is something to read and neither the bucket nor Kafka nor memory is why, fails /healthz; 0s: never." default:"5m" placeholder:"TIME" group:"Worker"`
-	UntilEnd    bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
-	GracePeriod Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
+	StallAfter    Duration `help:"A partition that makes no progress for so long, though there is something to read and neither the bucket nor Kafka nor memory is why, fails /healthz; 0s: never." default:"5m" placeholder:"TIME" group:"Worker"`
+	UntilEnd      bool     `help:"Read to where each log ended at the start, flush, commit and end." group:"Worker"`
+	StartPatience Duration `help:"How long a worker that the bucket or Kafka refuses at the start tries again, and tells why on its page, before it ends. Without a page, and with --until-end, it ends at once." default:"1m" placeholder:"TIME" group:"Worker"`
+	GracePeriod   Duration `help:"Time for a drain when stopped or when a partition is taken away; what is not stored by then is read again after the next start." default:"30s" placeholder:"TIME" group:"Worker"`
 
 	MemoryBudget     Size     `help:"Bytes that may be fetched, buffered and uploading together; 0 is half of the container's or machine's memory." default:"0" placeholder:"SIZE" group:"Flushing"`
 	FlushBytes       Size     `help:"A segment's buffered rows are written when they reach this size." default:"64MiB" placeholder:"SIZE" group:"Flushing"`

@@ -159,8 +159,8 @@ function drawWorker({ worker: w, store, totals, at }) {
   const bad = states.stopped || 0;
   const waiting = (states.waiting || 0) + (states.claiming || 0);
   const phase = $("phase");
-  phase.textContent = bad ? bad + " stopped" : w.phase !== "running" ? w.phase : waiting ? waiting + " waiting" : store.waiting_calls ? "waits for the store" : w.kafka.error ? "no Kafka" : "running";
-  phase.className = "pill " + (bad ? "bad" : phase.textContent === "running" ? "good" : "warn");
+  phase.textContent = bad ? bad + " stopped" : w.error ? "cannot start" : w.phase !== "running" ? w.phase : waiting ? waiting + " waiting" : store.waiting_calls ? "waits for the store" : w.kafka.error ? "no Kafka" : "running";
+  phase.className = "pill " + (bad || w.error ? "bad" : phase.textContent === "running" ? "good" : "warn");
   document.title = (phase.textContent === "running" ? "" : phase.textContent + " · ") + "flowgraph";
   const meter = make("span", "meter", make("i", w.memory_used_bytes > 0.75 * w.memory_budget_bytes ? "high" : ""));
   meter.firstChild.style.width = Math.min(100, 100 * w.memory_used_bytes / w.memory_budget_bytes) + "%";
@@ -178,6 +178,9 @@ function drawWorker({ worker: w, store, totals, at }) {
 // drawProblems shows what needs somebody, with what to do about it.
 function drawProblems({ worker: w, store }, channels) {
   const list = [];
+  if (w.error) {
+    list.push({ bad: true, title: "The worker cannot start", since: w.error_since, error: w.error, advice: w.advice || "Mend what the error names. The worker tries again for --start-patience and then ends; a secret in a file is read again." });
+  }
   if (w.kafka.error) {
     list.push({ title: w.kafka.error_since ? "Kafka does not let this worker read" : "There is nothing to read", since: w.kafka.error_since, error: w.kafka.error, advice: w.kafka.advice });
   }
