@@ -162,27 +162,34 @@ func TestTwoRequestsAtOnceAreBothAnswered(t *testing.T) {
 	w.exact(archive.CheckOptions{})
 }
 
-// A store that is away holds the answer up, and not for ever.
+// A store that is away holds the answer up, and not for ever: neither files nor
+// the checkpoint are there before they are told to be.
 func TestARequestThatIsNotWaitedForIsObeyedLater(t *testing.T) {
-	w := newWorld(t, 1)
-	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
-	l := w.start().until(0, 2)
-	hung := w.hold(membucket.Put, "insert_log/")
-	ctx, giveUp := context.WithCancel(within(t))
-	answered := make(chan Outcome)
-	go func() {
-		got, _ := l.Flush(ctx, all, true)
-		answered <- got
-	}()
-	until(t, "the flush hangs", hung.waits)
-	giveUp()
-	if got := <-answered; !got.VChannels[0].Done || got.VChannels[0].Committed || got.Whole(true) || !got.Whole(false) {
-		t.Errorf("%+v", got)
+	for _, prefix := range []string{"insert_log/", "checkpoints/"} {
+		w := newWorld(t, 1)
+		w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+		l := w.start().until(0, 2)
+		until(t, "the position is committed", func() bool { return l.status(0).Seek == 1 })
+		hung := w.hold(membucket.Put, prefix)
+		ctx, giveUp := context.WithCancel(within(t))
+		answered := make(chan Outcome)
+		go func() {
+			got, _ := l.Flush(ctx, all, true)
+			answered <- got
+		}()
+		until(t, "the flush hangs", hung.waits)
+		if got, err := l.Flush(within(t), all, false); err != nil || !got.Whole(false) || got.VChannels[0].Committed {
+			t.Errorf("%s: asked again %+v, %v", prefix, got, err)
+		}
+		giveUp()
+		if got := <-answered; !got.VChannels[0].Done || got.VChannels[0].Committed || got.Whole(true) || !got.Whole(false) {
+			t.Errorf("%s: %+v", prefix, got)
+		}
+		hung.open()
+		until(t, "it is committed", func() bool { return l.status(0).Seek == 2 })
+		l.stop()
+		w.exact(archive.CheckOptions{})
 	}
-	hung.open()
-	until(t, "it is committed", func() bool { return l.status(0).Seek == 2 })
-	l.stop()
-	w.exact(archive.CheckOptions{})
 }
 
 func TestAFlowThatEndsAnswersWhoeverWaits(t *testing.T) {
