@@ -80,7 +80,6 @@ func text(v []byte) string {
 
 // vectorValues adds dense vectors.
 func vectorValues(f column.Field, b array.ListLikeBuilder) appender {
-	le := binary.LittleEndian
 	switch values := b.ValueBuilder().(type) {
 	case *array.Uint8Builder:
 		return func(v []byte) error { b.Append(true); values.AppendValues(v, nil); return nil }
@@ -94,23 +93,42 @@ func vectorValues(f column.Field, b array.ListLikeBuilder) appender {
 			return nil
 		}
 	case *array.Float32Builder:
-		size, number := 4, func(v []byte) uint32 { return le.Uint32(v) }
-		switch f.Type {
-		case schemapb.DataType_Float16Vector:
-			size, number = 2, func(v []byte) uint32 { return widen(le.Uint16(v)) }
-		case schemapb.DataType_BFloat16Vector:
-			size, number = 2, func(v []byte) uint32 { return uint32(le.Uint16(v)) << 16 }
-		}
-		return func(v []byte) error {
-			b.Append(true)
-			values.Reserve(len(v) / size)
-			for ; len(v) > 0; v = v[size:] {
-				values.UnsafeAppend(math.Float32frombits(number(v)))
-			}
-			return nil
-		}
+		return floatValues(f, b, values)
 	}
 	return func([]byte) error { return fmt.Errorf("type %s: %w", f.Type, ErrUnsupported) }
+}
+
+// floatValues adds vectors of floats, a whole one at a time: nearly all bytes
+// of an export come through here.
+func floatValues(f column.Field, b array.ListLikeBuilder, values *array.Float32Builder) appender {
+	le := binary.LittleEndian
+	var row []float32
+	size, decode := 4, func(v []byte) float32 { return math.Float32frombits(le.Uint32(v)) }
+	switch f.Type {
+	case schemapb.DataType_Float16Vector:
+		size, decode = 2, func(v []byte) float32 { return math.Float32frombits(widen(le.Uint16(v))) }
+	case schemapb.DataType_BFloat16Vector:
+		size, decode = 2, func(v []byte) float32 { return math.Float32frombits(uint32(le.Uint16(v)) << 16) }
+	}
+	held := 0 // by the builder, before a row group took it away
+	return func(v []byte) error {
+		if values.Len() == 0 && held > 0 {
+			values.Reserve(held) // growing to it step by step takes as much again
+		}
+		row = row[:0]
+		if size == 4 { // without a call for each number
+			for ; len(v) >= 4; v = v[4:] {
+				row = append(row, math.Float32frombits(le.Uint32(v)))
+			}
+		}
+		for ; len(v) > 0; v = v[size:] {
+			row = append(row, decode(v))
+		}
+		b.Append(true)
+		values.AppendValues(row, nil)
+		held = values.Len()
+		return nil
+	}
 }
 
 // widen turns the bits of an IEEE 754 binary16 into those of the binary32 of
