@@ -22,8 +22,12 @@ func docPages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	deployed, err := filepath.Glob("../../deploy/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages := map[string]string{}
-	for _, name := range append(append(names, deeper...), readme) {
+	for _, name := range append(slices.Concat(names, deeper, deployed), readme) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
