@@ -15,6 +15,10 @@ import (
 	"flowgraph/checkpoints"
 )
 
+// expireRefusals is how often the store may refuse a mark before that is told:
+// whoever asks for it waits.
+const expireRefusals = 3
+
 // expiredPrefix is where a mark says that a dropped collection's data may be
 // gone. It is written before the first object goes.
 const expiredPrefix = "expired/"
@@ -70,9 +74,25 @@ func (a *Archive) expirable(ctx context.Context, before time.Time) ([]Expired, e
 	return list, nil
 }
 
+// settledAgain are the marked collections whose data may go now. A vchannel
+// that knew nothing of one when it was marked may be reading it: what its
+// document refers to must be there until it has passed the drop too.
+func (a *Archive) settledAgain() map[int64]bool {
+	out := map[int64]bool{}
+	for id := range a.expired {
+		if a.settled(id) {
+			out[id] = true
+		}
+	}
+	return out
+}
+
 // settled says whether a dropped collection is behind every vchannel.
 func (a *Archive) settled(collection int64) bool {
 	for _, v := range a.vchannels {
+		if v.Err != nil {
+			return false
+		}
 		c := v.Doc.Collections[collection]
 		if c == nil {
 			continue
@@ -97,7 +117,7 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 		return err
 	}
 	key := expiredKey(e.Collection)
-	_, err = a.bucket.Put(ctx, key, checkpoints.Object{Parts: [][]byte{data}}, checkpoints.Condition{})
+	_, err = a.bucket.Put(ctx, key, checkpoints.Object{Parts: [][]byte{data}}, checkpoints.Condition{Refusals: expireRefusals})
 	if errors.Is(err, checkpoints.ErrConflict) {
 		have, _, getErr := a.bucket.Get(ctx, key)
 		if getErr == nil && bytes.HasPrefix(have, fmt.Appendf(nil, `{"collection":%d,`, e.Collection)) {

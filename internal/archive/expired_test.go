@@ -134,3 +134,34 @@ func TestACollectionExpiresBeforeItsDropIsBehindEveryVChannel(t *testing.T) {
 		t.Error("a collection expires in one vchannel")
 	}
 }
+
+// A vchannel that had not come to the collection when it was marked reads it
+// later: without the files that its document names the flow would die again
+// and again.
+func TestFilesOfAnExpiredCollectionAreTakenFromAVChannelThatStillReadsIt(t *testing.T) {
+	m, broker, _ := killed(t, 3)
+	life(t, broker, m, 0, false)
+	if _, _, err := collect(t, m, archive.GarbageOptions{Remove: &remover{m, 1 << 30}}); err != nil {
+		t.Fatal(err)
+	}
+	_, g, err := collect(t, m, archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff, Remove: &remover{m, 0}})
+	if !errors.Is(err, errStopped) || len(g.Expired) == 0 {
+		t.Fatalf("%v: %d collections are marked", err, len(g.Expired))
+	}
+	id := g.Expired[0].Collection
+	before := dataOf(t, m, id)
+	rewound(t, m)
+	if _, _, err := collect(t, m, archive.GarbageOptions{Remove: &remover{m, 1 << 30}}); err != nil {
+		t.Fatal(err)
+	}
+	if now := dataOf(t, m, id); len(before) == 0 || len(now) < len(before) {
+		t.Errorf("%d of %d files were removed before every vchannel has passed the drop", len(before)-len(now), len(before))
+	}
+	life(t, broker, m, 0, false)
+	if _, _, err := collect(t, m, archive.GarbageOptions{Remove: &remover{m, 1 << 30}}); err != nil {
+		t.Fatal(err)
+	}
+	if now := dataOf(t, m, id); len(now) > 0 {
+		t.Errorf("%d files stay for ever", len(now))
+	}
+}

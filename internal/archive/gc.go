@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"time"
 
 	"flowgraph/checkpoints"
@@ -85,7 +84,7 @@ func NewCollector(ctx context.Context, b checkpoints.Bucket, o GarbageOptions) (
 	if o.VChannel != "" && a.VChannel(o.VChannel) == nil {
 		return nil, fmt.Errorf("vchannel %s has no document", o.VChannel)
 	}
-	g := &Collector{archive: a, o: o, expired: maps.Clone(a.expired), refs: map[checkpoints.SegmentRef]*references{}}
+	g := &Collector{archive: a, o: o, expired: a.settledAgain(), refs: map[checkpoints.SegmentRef]*references{}}
 	for _, v := range a.vchannels {
 		if v.Err != nil {
 			g.Unreadable = append(g.Unreadable, v.Err)
