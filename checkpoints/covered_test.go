@@ -29,6 +29,10 @@ func TestWhatHasLeftTheDocumentIsStillCovered(t *testing.T) {
 	if p := d.Covered(); p != at(12) {
 		t.Errorf("covered up to %+v after an event, want %+v", p, at(12))
 	}
+	apply(t, d, moved(30, nil))
+	if p := d.Covered(); p != at(30) {
+		t.Errorf("covered up to %+v, the position is %+v", p, d.Seek)
+	}
 }
 
 // Of documents of earlier releases the offset is known, and no leader epoch.
