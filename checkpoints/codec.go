@@ -34,16 +34,6 @@ func Decode(vchannel string, data []byte) (*Document, error) {
 }
 
 func decode(data []byte) (*Document, error) {
-	// The version first: of a newer format nothing else can be judged.
-	var head struct {
-		Version *int `json:"version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, invalid(err)
-	}
-	if head.Version != nil && *head.Version > Version {
-		return nil, fmt.Errorf("version %d, this release knows %d: %w", *head.Version, Version, ErrNewerVersion)
-	}
 	d := new(Document)
 	if err := decodeStrict(data, d); err != nil {
 		return nil, err
@@ -51,9 +41,28 @@ func decode(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// decodeStrict is json.Unmarshal that refuses a key given twice (the last one
-// would win silently) and names every failure ErrInvalid.
+// notNewer refuses what a newer release has written: it is not damaged, must
+// not be called so, and nothing else of it can be judged.
+func notNewer(data []byte) error {
+	var head struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return invalid(err)
+	}
+	if head.Version != nil && *head.Version > Version {
+		return fmt.Errorf("version %d, this release knows %d: %w", *head.Version, Version, ErrNewerVersion)
+	}
+	return nil
+}
+
+// decodeStrict is json.Unmarshal that refuses a version that is newer, or a
+// key given twice (the last one would win silently), and names every other
+// failure ErrInvalid.
 func decodeStrict(data []byte, v any) error {
+	if err := notNewer(data); err != nil {
+		return err
+	}
 	// Unmarshal also bounds the nesting, on which the walk below relies.
 	if err := json.Unmarshal(data, v); err != nil {
 		return invalid(err)
