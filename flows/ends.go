@@ -43,7 +43,7 @@ func (w *Worker) listEnds(ctx context.Context) (map[partition]logEnd, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no topic matches %q", w.cfg.Topics)
+		return nil, fmt.Errorf("no topic matches %q; Kafka shows a user only those that it may Describe", w.cfg.Topics)
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err != nil {

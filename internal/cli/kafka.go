@@ -33,7 +33,11 @@ const connectPatience = 10 * time.Second
 // clients are made and how their errors are explained. Topics given by name
 // must be open to it.
 func (f BrokerFlags) connect(ctx context.Context, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
-	cfg := f.LoginFlags.config(f.Brokers, log)
+	return connectBy(ctx, f.LoginFlags.config(f.Brokers, log), log, topics)
+}
+
+// connectBy is connect with a login that may say more.
+func connectBy(ctx context.Context, cfg kafka.Config, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
 	told := kafka.NewTeller(cfg, log)
 	opts, err := cfg.Options(told)
 	if err != nil {
@@ -62,7 +66,7 @@ func (c RunConfig) login(cfg *flows.Config, log zerolog.Logger) (await func(stop
 	return func(stop context.Context, heard func(error)) error {
 		told.Heard = heard
 		defer func() { told.Heard = nil }() // the worker's clients tell it themselves
-		if err := login.Await(stop, cfg.Client, c.Topics.Names(), 0, told); err != nil && stop.Err() == nil {
+		if err := login.Await(stop, cfg.Client, c.Topics.Asked(), 0, told); err != nil && stop.Err() == nil {
 			return err
 		}
 		return nil

@@ -23,7 +23,7 @@ type RecordCommand struct {
 
 // Run records what committed readers see and tells how much it was.
 func (c *RecordCommand) Run(p *Process, log zerolog.Logger) error {
-	client, explain, err := c.connect(p.Stop, log, c.Topics.Names())
+	client, explain, err := c.connect(p.Stop, log, c.Topics.Asked())
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func partitionsOf(ctx context.Context, client []kgo.Opt, topics Topics) (map[str
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no topic matches %s", topics)
+		return nil, fmt.Errorf("no topic matches %s; Kafka shows a user only those that it may Describe", topics)
 	}
 	for _, ids := range out {
 		slices.Sort(ids)

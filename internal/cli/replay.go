@@ -29,7 +29,9 @@ func (c *ReplayCommand) Validate() error {
 // Run replays and tells how much it was. Topics, partitions, order, keys,
 // values, headers and timestamps are kept; offsets are the broker's.
 func (c *ReplayCommand) Run(p *Process, log zerolog.Logger) error {
-	client, explain, err := c.connect(p.Stop, log, nil)
+	login := c.LoginFlags.config(c.Brokers, log)
+	login.Writes = true
+	client, explain, err := connectBy(p.Stop, login, log, nil)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,12 @@ func (t Topics) IsSet() bool { return len(t.names)+len(t.expressions)+len(t.part
 // Names are the topics given by name.
 func (t Topics) Names() []string { return slices.Clone(t.names) }
 
+// Asked are the topics that are read for sure: those given by name, and those
+// of the explicit list.
+func (t Topics) Asked() []string {
+	return append(t.Names(), slices.Sorted(maps.Keys(t.partitions))...)
+}
+
 // Partitions is the explicit list by topic, nil when topics are given.
 func (t Topics) Partitions() map[string][]int32 { return maps.Clone(t.partitions) }
 

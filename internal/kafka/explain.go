@@ -65,6 +65,8 @@ func (c Config) refusal(err error) string {
 		return fmt.Sprintf("Kafka does not offer the login --kafka-sasl %s on this port: choose one that it offers, or another port", c.SASL)
 	case errors.Is(err, kerr.IllegalSaslState):
 		return "Kafka wants another login on this port: check --kafka-sasl"
+	case errors.Is(err, kerr.TopicAuthorizationFailed) && c.Writes:
+		return fmt.Sprintf("%s may not write to the topic: allow the operations Create and Write on it", c.who())
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		return fmt.Sprintf("%s may not read the topic: allow the operations Read and Describe on it", c.who())
 	case errors.Is(err, kerr.GroupAuthorizationFailed):

@@ -43,6 +43,8 @@ type Config struct {
 	User     string
 	Password func() string // asked at each login
 	OAuth    OAuth
+
+	Writes bool // topics are written and not read: what is to be allowed for that is told
 }
 
 // dialTimeout is how long a broker may take to answer a connection.

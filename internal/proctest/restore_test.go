@@ -100,14 +100,14 @@ func (m *realMilvus) complete(worker *child, until uint64) {
 	})
 }
 
-func (m *realMilvus) bucket(root string) *sinks.Bucket {
+func (r *real) bucket(root string) *sinks.Bucket {
 	cfg := sinks.Default()
-	cfg.Endpoint, cfg.Bucket, cfg.Root, cfg.AccessKey, cfg.SecretKey = m.stores, bucketName, root, access, access
+	cfg.Endpoint, cfg.Bucket, cfg.Root, cfg.AccessKey, cfg.SecretKey = r.stores, bucketName, root, access, access
 	b, err := sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{})
 	if err != nil {
-		m.t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	m.t.Cleanup(b.Close)
+	r.t.Cleanup(b.Close)
 	return b
 }
 
