@@ -133,8 +133,12 @@ func (t *Tracker) want(n need) {
 	if t.need == clean {
 		t.since = time.Now()
 	}
+	// The commit loop knows already when a position is due; with each flush the
+	// documents may cost more.
+	if n > t.need || n >= flushed {
+		signal(t.wake)
+	}
 	t.need = max(t.need, n)
-	signal(t.wake)
 }
 
 // fail ends the tracker: nothing more is written. The lock is held.
