@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -163,5 +164,31 @@ func TestFilesOfAnExpiredCollectionAreTakenFromAVChannelThatStillReadsIt(t *test
 	}
 	if now := dataOf(t, m, id); len(now) > 0 {
 		t.Errorf("%d files stay for ever", len(now))
+	}
+}
+
+// unmarkable refuses marks, and shows who would wait for ever for one.
+type unmarkable struct{ *membucket.Bucket }
+
+func (u unmarkable) Put(ctx context.Context, key string, o checkpoints.Object, c checkpoints.Condition) (checkpoints.Info, error) {
+	switch {
+	case !strings.HasPrefix(key, "expired/"):
+		return u.Bucket.Put(ctx, key, o, c)
+	case c.Refusals == 0:
+		return checkpoints.Info{}, errors.New("this waits for ever")
+	}
+	return checkpoints.Info{}, checkpoints.ErrRefused
+}
+
+func TestACollectionThatMayNotBeMarkedIsRemovedOrWaitedForForEver(t *testing.T) {
+	m, broker, _ := killed(t, 3)
+	life(t, broker, m, 0, false)
+	before := everything(t, m)
+	o := archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff, Remove: &remover{m, 1 << 30}}
+	if _, err := archive.NewCollector(t.Context(), unmarkable{m}, o); !errors.Is(err, checkpoints.ErrRefused) {
+		t.Errorf("the refusal is not told: %v", err)
+	}
+	if !slices.Equal(before, everything(t, m)) {
+		t.Error("something was removed without a mark")
 	}
 }

@@ -40,6 +40,15 @@ func TestAnErrorThatPassesEndsTheProcessOrARefusalIsTriedForEver(t *testing.T) {
 	}
 }
 
+func TestWhoMayNotWriteIsToldToAskForTheRightToRead(t *testing.T) {
+	for writes, want := range map[bool]string{true: "Create and Write", false: "Read and Describe"} {
+		c := Config{SASL: Plain, User: "flow", Writes: writes}
+		if err := c.Explain(kerr.TopicAuthorizationFailed); !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+}
+
 func TestATroubleIsToldAtEachTryOrNeverOrItsEndIsNot(t *testing.T) {
 	var out strings.Builder
 	told := NewTeller(Config{Brokers: []string{"k:9092"}}, zerolog.New(&out))

@@ -53,8 +53,13 @@ func (b *bounds) forbid(name string, c trial, n needs) {
 	b.t.Helper()
 	all := n.without()
 	for _, less := range slices.Sorted(maps.Keys(all)) {
-		if less != tolerated {
-			b.began = append(b.began, refused{b.begin(c, n, all[less]), name, less})
+		if less == tolerated {
+			continue
+		}
+		p := b.begin(c, n, all[less])
+		b.began = append(b.began, refused{p, name, less})
+		if less == "mark" { // else it finds the mark of one that may not remove
+			p.exit()
 		}
 	}
 }
