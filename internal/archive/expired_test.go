@@ -90,6 +90,15 @@ func TestAnExpiredCollectionTakesOthersAlongOrComesBack(t *testing.T) {
 	}
 }
 
+func store(t *testing.T, m *membucket.Bucket, d *checkpoints.Document) {
+	t.Helper()
+	data, err := d.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Set(checkpoints.DocumentKey(d.VChannel), data)
+}
+
 // rewound lets every vchannel begin anew.
 func rewound(t *testing.T, m *membucket.Bucket) {
 	t.Helper()
@@ -126,6 +135,21 @@ func TestACollectionExpiresBeforeItsDropIsBehindEveryVChannel(t *testing.T) {
 	if err != nil || slices.ContainsFunc(g.Expired, func(e archive.Expired) bool { return e.Collection == all[0].Collection }) {
 		t.Errorf("%v: expired a millisecond early", err)
 	}
+	// A segment that is still in a document has no manifest yet, or no statistics.
+	for _, v := range open(t, m).VChannels() {
+		if v.Doc.Collections[all[0].Collection] == nil {
+			continue
+		}
+		before := *v.Doc
+		v.Doc.Segments = map[int64]*checkpoints.Segment{9999: {
+			ID: 9999, Collection: all[0].Collection, Partition: 1, Level: checkpoints.L1, State: checkpoints.Dropped,
+		}}
+		store(t, m, v.Doc)
+		if slices.ContainsFunc(dropped(), func(e archive.Expired) bool { return e.Collection == all[0].Collection }) {
+			t.Errorf("collection %d expires while the document of %s has a segment of it", all[0].Collection, v.Name)
+		}
+		store(t, m, &before)
+	}
 	// Whoever reads the drop again has its segments in the document perhaps.
 	rewound(t, m)
 	if early := dropped(); len(early) > 0 {
@@ -133,6 +157,27 @@ func TestACollectionExpiresBeforeItsDropIsBehindEveryVChannel(t *testing.T) {
 	}
 	if _, err := archive.NewCollector(t.Context(), m, archive.GarbageOptions{ExpireAfter: time.Hour, VChannel: "by-dev-rootcoord-dml_0-0"}); err == nil {
 		t.Error("a collection expires in one vchannel")
+	}
+}
+
+// A row that is read again after a rewind is dropped by manifests and chunks,
+// whose segments have no data any more.
+func TestChunksOfAnExpiredCollectionAreTakenForItsData(t *testing.T) {
+	m, broker, _ := killed(t, 3)
+	life(t, broker, m, 0, false)
+	o := archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff}
+	_, g, err := collect(t, m, o)
+	if err != nil || len(g.Expired) == 0 {
+		t.Fatal(err, "nothing expires")
+	}
+	chunk := checkpoints.ChunkKey(g.Expired[0].Collection, 1, 2, "100000100000000001")
+	m.Set(chunk, []byte("{}"))
+	o.Remove = &remover{m, 1 << 30}
+	if _, _, err := collect(t, m, o); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(everything(t, m), chunk) {
+		t.Errorf("%s was removed", chunk)
 	}
 }
 
