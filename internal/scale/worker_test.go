@@ -111,8 +111,10 @@ func (k *worker) end() {
 
 // cpu is the CPU time that it has taken so far, in seconds.
 func (k *worker) cpu() float64 {
-	if s := k.cmd.ProcessState; s != nil {
-		return (s.UserTime() + s.SystemTime()).Seconds()
+	select {
+	case <-k.done:
+		return (k.cmd.ProcessState.UserTime() + k.cmd.ProcessState.SystemTime()).Seconds()
+	default:
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", k.cmd.Process.Pid))
 	_, after, _ := bytes.Cut(stat, []byte(") "))
