@@ -2,12 +2,15 @@ package flows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
 	"flowgraph/stages"
@@ -34,7 +37,7 @@ func (w *world) epochsEnd(end int64) {
 // rows at offsets that count as persisted: dropped unread, nobody would miss
 // them.
 func TestALogCutBackAndGrownAgainLosesItsNewRows(t *testing.T) {
-	for _, end := range []int64{1, 2} {
+	for _, end := range []int64{1, 2, -1} { // -1: it does not know the epoch
 		t.Run(fmt.Sprint("epoch ends at ", end), func(t *testing.T) {
 			w := newWorld(t, 1)
 			w.produce(0, createCollection(collectionID), insert(7, 1, 10))
@@ -45,7 +48,7 @@ func TestALogCutBackAndGrownAgainLosesItsNewRows(t *testing.T) {
 			}
 			w.epochsEnd(end)
 			l := w.start()
-			if end == 2 {
+			if end != 1 {
 				l.until(0, 2).stop()
 				w.exact(archive.CheckOptions{})
 				return
@@ -73,6 +76,73 @@ func TestALogThatEndsBelowAStoredSegmentLosesItsNextRows(t *testing.T) {
 		t.Errorf("the error is %q", s.Error)
 	}
 	l.stop()
+}
+
+// An answer that is an error says nothing of the log: only the next one does.
+func TestAnErrorIsTakenForALogWithoutEpochs(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10))
+	w.start().until(0, 2).stop()
+	w.cluster.ControlKey(23, func(req kmsg.Request) (kmsg.Response, error, bool) { // once
+		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		p := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+		p.ErrorCode = kerr.TopicAuthorizationFailed.Code
+		resp.Topics = []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{p}}}
+		return resp, nil, true
+	})
+	w.epochsEnd(1)
+	l := w.start()
+	l.has(0, "stopped")
+	if !l.log.has("Describe") && !l.log.has("TOPIC_AUTHORIZATION_FAILED") {
+		t.Error("the error was not met")
+	}
+	l.stop()
+}
+
+// A log that is cut back while it is read again, above where it is read and
+// below what is stored.
+func TestALogCutBackWhileItIsReadAgainLosesItsNewRows(t *testing.T) {
+	m, values := membucket.New(), [][]byte{createCollection(collectionID), insert(7, 1, 10), insert(7, 2, 10), insert(7, 3, 10)}
+	if err := flowAlone(m, stages.DefaultLimits(), values).Run(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := checkpoints.Load(t.Context(), m, vchannel(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Seek.Offset, d.ReadFrom.Offset, d.Sequence = 1, 1, d.Sequence+1
+	data, err := d.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Set(checkpoints.DocumentKey(d.VChannel), data)
+	f, asked := flowAlone(m, stages.DefaultLimits(), values), 0
+	f.Lineage = func(context.Context, int32) (int64, error) {
+		if asked++; asked == 1 { // at the claim
+			return 4, nil
+		}
+		return 3, nil
+	}
+	f.Ready = func(_ checkpoints.Position, box *Mailbox) {
+		box.Put(&stages.Raw{Records: []stages.Record{{Offset: 1, Value: values[1]}, {Offset: 2, Value: values[2]}}})
+		box.Put(&stages.Raw{Records: []stages.Record{{Offset: 3, LeaderEpoch: 1, Value: insert(7, 33, 10)}}})
+	}
+	if err := f.Run(t.Context(), t.Context()); !errors.Is(err, ErrDataLoss) {
+		t.Errorf("it ended with: %v", err)
+	}
+}
+
+func TestADocumentWhoseEndHasNoEpochIsNotComparedAtAll(t *testing.T) {
+	d := &checkpoints.Document{Seek: checkpoints.Position{Offset: 5, LeaderEpoch: 2}, Collections: map[int64]*checkpoints.Collection{
+		1: {Partitions: map[int64]*checkpoints.Partition{2: {AutoEnd: 9}}}, // of an earlier release
+	}}
+	if p := furthest(d); p != d.Seek {
+		t.Errorf("compared at %+v, want %+v", p, d.Seek)
+	}
+	d.Reached = checkpoints.Position{Offset: 12, LeaderEpoch: 3}
+	if p := furthest(d); p != d.Reached {
+		t.Errorf("compared at %+v, want %+v", p, d.Reached)
+	}
 }
 
 // The owner before may read on between the question where the log ends and the
