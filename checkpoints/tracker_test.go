@@ -501,3 +501,30 @@ func checkRows(t *testing.T, b *membucket.Bucket, seek int64) {
 		t.Fatalf("%d rows below %d", rows, seek)
 	}
 }
+
+// Whoever asks for a flush is told that it is stored by this alone.
+func TestACutThatIsNotStoredIsCalledCommitted(t *testing.T) {
+	b := membucket.New()
+	l := begin(t, b)
+	l.ack(l.rows(segment(1, 0, 1), 1))
+	want := func(when string, next uint64) {
+		t.Helper()
+		if s := l.tracker.Status(); s.Committed != next {
+			t.Errorf("%s the cuts before %d are called committed, want those before %d", when, s.Committed, next)
+		}
+	}
+	want("before any commit", 1)
+	acked := false
+	b.Before(func(_ context.Context, c membucket.Call) error {
+		if c.Op == membucket.Put && !acked {
+			acked = true
+			l.ack(l.rows(segment(1, 0, 2), 1))
+			want("during the commit", 1)
+		}
+		return nil
+	})
+	l.flush()
+	want("after the commit of the first", 2)
+	l.flush()
+	want("after the commit of both", 3)
+}
