@@ -528,3 +528,25 @@ func TestACutThatIsNotStoredIsCalledCommitted(t *testing.T) {
 	l.flush()
 	want("after the commit of both", 3)
 }
+
+// While buffered rows hold the position, what else changes is stored all the
+// same.
+func TestAChangeUnderAHeldPositionIsNotStored(t *testing.T) {
+	l := begin(t, membucket.New())
+	held := func(c checkpoints.Change, readFrom int64) *checkpoints.Document {
+		c.Seek, c.ReadFrom = at(4), at(readFrom)
+		l.ack(c)
+		l.flush()
+		return l.stored()
+	}
+	held(checkpoints.Change{}, 1)
+	if d := held(checkpoints.Change{}, 3); d.ReadFrom.Offset != 3 {
+		t.Errorf("read_from is %d", d.ReadFrom.Offset)
+	}
+	if d := held(checkpoints.Change{New: []checkpoints.Segment{segment(1, 4, 0)}}, 3); d.Segments[1] == nil {
+		t.Error("a segment that was met is missing")
+	}
+	if d := held(event(checkpoints.Event{Kind: checkpoints.CreatePartition, Offset: 7, Partition: 102}), 3); d.Collections[collection].LastDDL != 7 {
+		t.Errorf("an event is missing: %s", asJSON(d.Collections))
+	}
+}
