@@ -90,7 +90,7 @@ func TestManyWhoLookAtOnceShareOnePicture(t *testing.T) {
 
 func TestThePageMayLoadNothingFromElsewhere(t *testing.T) {
 	address := newCrowd(1, 3).serve(t)
-	for _, path := range []string{"", "page.js", "control.js", "figure.js", "table.js", "page.css", "icon.svg"} {
+	for _, path := range []string{"", "page.js", "control.js", "figure.js", "kit.js", "table.js", "page.css", "icon.svg"} {
 		r, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func servePage(mux *http.ServeMux) {
 		serve.ServeHTTP(rw, r)
 	}
 	mux.HandleFunc("GET /{$}", show)
-	for _, name := range []string{"page.css", "page.js", "control.js", "figure.js", "table.js", "icon.svg"} {
+	for _, name := range []string{"page.css", "page.js", "control.js", "figure.js", "kit.js", "table.js", "icon.svg"} {
 		mux.HandleFunc("GET /"+name, show)
 	}
 }

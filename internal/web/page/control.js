@@ -1,6 +1,6 @@
 // The buttons: what a vchannel, or a collection, is to do. A worker that
 // nobody may ask has them greyed out, with its own sentence.
-import { $, count, size } from "./page.js";
+import { $, count, size } from "./kit.js";
 
 async function post(path, body) {
   const r = await fetch("api/" + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });

@@ -1,6 +1,6 @@
 // The figure: one vchannel's log as an axis of offsets, its segments as bars,
 // and what holds the seek position back.
-import { $, ago, clockTime, count, facts, isTime, kind, make, rows, size, span } from "./page.js";
+import { $, ago, clockTime, count, facts, isTime, kind, make, rows, size, span } from "./kit.js";
 
 export function figure() {
   let zoom = "open";

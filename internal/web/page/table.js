@@ -1,12 +1,12 @@
 // The table of segments. The worker sorts and filters; the page holds only
 // the rows around those that can be seen.
-import { $, ago, clockTime, count, make, select, selected, size, span } from "./page.js";
+import { $, ago, clockTime, count, make, size, span } from "./kit.js";
 
 const rowHeight = 30;
 const around = 30; // rows fetched beyond those that can be seen
 
 // table draws them; collection asks what a collection is to do.
-export function table(ask, collection) {
+export function table(ask, collection, select, selected) {
   const columns = [
     { key: "collection", name: "collection", width: "13%", text: (s) => s.collection, act: (s) => collection(s.collection_id, s.collection) },
     { key: "partition", name: "partition", width: "9%", text: (s) => s.partition },
