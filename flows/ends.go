@@ -82,6 +82,9 @@ func (w *Worker) onlyListed(all map[partition]logEnd) (map[partition]logEnd, err
 	return ends, nil
 }
 
+// endsEvery is how often a worker with UntilEnd looks whether it is done.
+const endsEvery = 20 * time.Millisecond
+
 // finished says whether every log has been read and stored to its end, by
 // this worker or by others of its group; left loses those that have. A stopped
 // vchannel counts: it will not get further.

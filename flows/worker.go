@@ -140,8 +140,12 @@ func (w *Worker) Run(ctx, stop context.Context) error {
 
 // await returns why the worker is to end: nil for a graceful end.
 func (w *Worker) await(stop context.Context) error {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
+	var look <-chan time.Time // for the logs' ends; nil: never
+	if w.cfg.UntilEnd {
+		ticker := time.NewTicker(endsEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	left := maps.Clone(w.ends)
 	for {
 		select {
@@ -153,10 +157,7 @@ func (w *Worker) await(stop context.Context) error {
 			}
 			w.log.Info().Dur("grace", w.cfg.Grace).Msg("stopping: flushing everything")
 			return nil
-		case <-ticker.C:
-			if !w.cfg.UntilEnd {
-				continue
-			}
+		case <-look:
 			if w.finished(w.ctx, left) {
 				return nil
 			}
