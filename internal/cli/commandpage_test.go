@@ -30,11 +30,9 @@ func CommandPage() (string, error) {
 		name := commandName(n)
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), tableCell(n.Help))
 	}
-	var worker []*kong.Flag
-	for _, n := range leaves {
-		if n.Name == "run" {
-			worker = append(slices.Clone(n.Flags), parser.Model.Flags...)
-		}
+	worker, err := workerFlags(parser.Model)
+	if err != nil {
+		return "", err
 	}
 	for _, n := range leaves {
 		writeCommand(&b, n, worker)
@@ -46,9 +44,6 @@ func CommandPage() (string, error) {
 func commandName(n *kong.Node) string {
 	return strings.TrimPrefix(n.Path(), "flowgraph ")
 }
-
-// tableCell is text that may stand in a table.
-func tableCell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
 func writeCommand(b *strings.Builder, n *kong.Node, worker []*kong.Flag) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n    %s\n", commandName(n), n.Help, usage(n))
@@ -98,73 +93,7 @@ func usage(n *kong.Node) string {
 
 func writeExitCodes(b *strings.Builder) {
 	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, c := range []struct {
-		code    int
-		meaning string
-	}{
-		{ExitDone, "done"},
-		{ExitFailed, "failed: the last line on stderr says of what; of `verify`, that something is wrong; of `health`, that the worker is not well"},
-		{ExitUsage, "bad usage or configuration"},
-		{ExitFenced, "ownership was lost too often, or to another worker of the same `--instance-id`"},
-	} {
-		fmt.Fprintf(b, "| %d | %s |\n", c.code, c.meaning)
+	for _, c := range exitCodes() {
+		fmt.Fprintf(b, "| %s | %s |\n", c.Name, c.Meaning)
 	}
-}
-
-// first are the settings that most people need, in the README's table.
-var first = []string{
-	"brokers", "topics", "group", "s3-endpoint", "s3-bucket", "s3-root", "s3-access-key", "s3-secret-key",
-	"listen", "memory-budget", "flush-age", "on-bad-record", "on-gap", "schema-from", "config",
-}
-
-// FirstSettings is the README's table of settings.
-func FirstSettings() (string, error) {
-	parser, err := model()
-	if err != nil {
-		return "", err
-	}
-	flags := allFlags(parser.Model.Node)
-	var b strings.Builder
-	b.WriteString("\n| setting | default | meaning |\n|---|---|---|\n")
-	for _, name := range first {
-		i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == name })
-		if i < 0 {
-			return "", fmt.Errorf("there is no setting %s", name)
-		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", name, defaultText(flags[i]), tableCell(flags[i].Help))
-	}
-	return b.String(), nil
-}
-
-// ParseLine parses the words behind the program's name, as Main does, and runs
-// nothing.
-func ParseLine(args, environ []string) error {
-	answered := false
-	parser, err := newParser(new(commands), &Process{Stdout: io.Discard, Stderr: io.Discard, Environ: environ}, func(int) { answered = true })
-	if err != nil {
-		return err
-	}
-	if _, err = parser.Parse(args); answered {
-		return nil
-	}
-	return err
-}
-
-// Flags are the names of all flags that a command takes, with their dashes;
-// nil: there is no such command. "" stands for any command.
-func Flags(command string) ([]string, error) {
-	parser, err := model()
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, n := range parser.Model.Leaves(false) {
-		if command != "" && commandName(n) != command && !strings.HasPrefix(commandName(n), command+" ") {
-			continue
-		}
-		for _, f := range append(slices.Clone(n.Flags), parser.Model.Flags...) {
-			names = append(names, "--"+f.Name)
-		}
-	}
-	return names, nil
 }

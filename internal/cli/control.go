@@ -5,53 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"flowgraph/flows"
 	"flowgraph/internal/web"
 	"flowgraph/internal/webclient"
 )
-
-// OneWorker says which worker is asked.
-type OneWorker struct {
-	Worker string `help:"Worker to ask, as its --listen says." default:"http://127.0.0.1:9090" placeholder:"URL" group:"Worker to ask"`
-	Token  Secret `help:"What the worker asks for: its --listen-token." placeholder:"TOKEN" group:"Worker to ask"`
-	CAFile string `name:"ca-file" help:"PEM file of certificates to trust besides the system's, for a worker that speaks TLS." placeholder:"FILE" group:"Worker to ask"`
-}
-
-func (f OneWorker) client() (*webclient.Client, error) {
-	trust, err := trusting(f.CAFile)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--ca-file: %w", err)}
-	}
-	client, err := webclient.New(f.Worker, f.Token.Reveal(), trust)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--worker: %w", err)}
-	}
-	return client, nil
-}
-
-// ask hands one request to the worker, which may take so long.
-func (f OneWorker) ask(p *Process, limit time.Duration, do func(context.Context, *webclient.Client) error) error {
-	client, err := f.client()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(p.Stop, limit+answerTime)
-	defer cancel()
-	if err := do(ctx, client); errors.Is(err, errNotAll) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("worker %s: %w", client.Address(), err)
-	}
-	return nil
-}
-
-// answerTime is for the way there and back, and for a flow to get to it.
-const answerTime = 15 * time.Second
 
 // WholeFlags say which partitions are meant.
 type WholeFlags struct {
@@ -94,6 +53,25 @@ func (f PartFlags) request() web.Request {
 	return r
 }
 
+// request is one of the worker's client.
+type request func(*webclient.Client, context.Context, web.Request) (flows.Outcome, error)
+
+// cut has the worker end what is buffered, and fails unless all of it was.
+func (f PartFlags) cut(p *Process, w OneWorker, ask request) error {
+	return w.ask(p, time.Duration(f.Wait), func(ctx context.Context, c *webclient.Client) error {
+		out, err := ask(c, ctx, f.request())
+		return cmp.Or(err, cutTable(p.Stdout, out, f.Wait > 0))
+	})
+}
+
+// hold pauses or resumes, and says that it is done.
+func (f WholeFlags) hold(p *Process, w OneWorker, ask request, done string) error {
+	return w.ask(p, 0, func(ctx context.Context, c *webclient.Client) error {
+		out, err := ask(c, ctx, web.Request{Selector: flows.Selector{VChannels: f.VChannel, All: f.All}})
+		return cmp.Or(err, heldList(p.Stdout, out, done))
+	})
+}
+
 // FlushCommand has a running worker write what it has buffered.
 type FlushCommand struct {
 	PartFlags
@@ -102,10 +80,7 @@ type FlushCommand struct {
 
 // Run prints what was flushed, and fails unless all of it was.
 func (c *FlushCommand) Run(p *Process) error {
-	return c.ask(p, time.Duration(c.Wait), func(ctx context.Context, w *webclient.Client) error {
-		out, err := w.Flush(ctx, c.request())
-		return cmp.Or(err, cutTable(p.Stdout, out, c.Wait > 0))
-	})
+	return c.cut(p, c.OneWorker, (*webclient.Client).Flush)
 }
 
 // SealCommand has a running worker close segments.
@@ -116,10 +91,7 @@ type SealCommand struct {
 
 // Run prints what was sealed, and fails unless all of it was.
 func (c *SealCommand) Run(p *Process) error {
-	return c.ask(p, time.Duration(c.Wait), func(ctx context.Context, w *webclient.Client) error {
-		out, err := w.Seal(ctx, c.request())
-		return cmp.Or(err, cutTable(p.Stdout, out, c.Wait > 0))
-	})
+	return c.cut(p, c.OneWorker, (*webclient.Client).Seal)
 }
 
 // PauseCommand has a running worker read some partitions no further.
@@ -130,10 +102,7 @@ type PauseCommand struct {
 
 // Run prints what is paused.
 func (c *PauseCommand) Run(p *Process) error {
-	return c.ask(p, 0, func(ctx context.Context, w *webclient.Client) error {
-		out, err := w.Pause(ctx, web.Request{Selector: flows.Selector{VChannels: c.VChannel, All: c.All}})
-		return cmp.Or(err, heldList(p.Stdout, out, "paused"))
-	})
+	return c.hold(p, c.OneWorker, (*webclient.Client).Pause, "paused")
 }
 
 // ResumeCommand ends pauses.
@@ -144,10 +113,7 @@ type ResumeCommand struct {
 
 // Run prints what is read again.
 func (c *ResumeCommand) Run(p *Process) error {
-	return c.ask(p, 0, func(ctx context.Context, w *webclient.Client) error {
-		out, err := w.Resume(ctx, web.Request{Selector: flows.Selector{VChannels: c.VChannel, All: c.All}})
-		return cmp.Or(err, heldList(p.Stdout, out, "resumed"))
-	})
+	return c.hold(p, c.OneWorker, (*webclient.Client).Resume, "resumed")
 }
 
 // LogLevelCommand shows or changes what a running worker logs.
@@ -168,64 +134,4 @@ func (c *LogLevelCommand) Run(p *Process) error {
 		}
 		return err
 	})
-}
-
-// errNotAll: the worker has not done all that it was asked for.
-var errNotAll = errors.New("not all of it was done, see above")
-
-// cutTable prints what came of a flush or seal.
-func cutTable(w io.Writer, o flows.Outcome, waited bool) error {
-	if len(o.VChannels)+len(o.NotHere) == 0 {
-		return nil // there is an error that says why
-	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "VCHANNEL\tSEGMENTS\tROWS\tMEMORY\tSTATE")
-	for i := range o.VChannels {
-		v := &o.VChannels[i]
-		fmt.Fprintf(out, "%s\t%d\t%d\t%s\t%s\n", v.VChannel, v.Segments, v.Rows, approximate(v.Bytes), cutState(v))
-	}
-	for _, name := range o.NotHere {
-		fmt.Fprintf(out, "%s\t-\t-\t-\tnot this worker's\n", name)
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if !o.Whole(waited) {
-		return errNotAll
-	}
-	return nil
-}
-
-func cutState(v *flows.Asked) string {
-	state := "on its way to the store"
-	switch {
-	case v.Error != "":
-		return v.Error
-	case !v.Done:
-		return "the flow has not got to it, and will"
-	case v.Committed:
-		state = "committed"
-	}
-	if v.Unsealed > 0 {
-		state += fmt.Sprintf("; %d are sealed once reading has passed what is stored", v.Unsealed)
-	}
-	return state
-}
-
-// heldList prints what came of a pause or its end.
-func heldList(w io.Writer, o flows.Outcome, done string) error {
-	for i := range o.VChannels {
-		state := done
-		if !o.VChannels[i].Done {
-			state = done + " as soon as the worker looks"
-		}
-		fmt.Fprintf(w, "%s %s\n", o.VChannels[i].VChannel, state)
-	}
-	for _, name := range o.NotHere {
-		fmt.Fprintf(w, "%s is not this worker's\n", name)
-	}
-	if len(o.VChannels)+len(o.NotHere) > 0 && !o.Whole(false) {
-		return errNotAll
-	}
-	return nil
 }

@@ -132,10 +132,7 @@ func TestAWrongSettingOfKafkaIsATrialForEverOrASentenceWithoutItsName(t *testing
 	run := func(broker string, more ...string) []string {
 		return append(append([]string{"run", "--listen", "", "--memory-budget", "64MiB", "--topics", "mine", "--brokers", broker}, more...), bucket...)
 	}
-	for name, c := range map[string]struct {
-		args []string
-		want []string
-	}{
+	explained(t, map[string]refused{
 		"nobody there":        {waits(nobody), []string{"Kafka cannot be reached", "--brokers", nobody}},
 		"no such host":        {waits("no-such-host.invalid:9092"), []string{"no-such-host.invalid is not known", "--brokers"}},
 		"plain on a TLS port": {waits(tls), []string{"it may speak TLS on this port", "--kafka-tls"}},
@@ -150,10 +147,24 @@ func TestAWrongSettingOfKafkaIsATrialForEverOrASentenceWithoutItsName(t *testing
 		"no login":            {waits(login), []string{"--kafka-sasl"}},
 		"topic without ACL":   {run(tls, append(append(append(trust, user...), password), "--topics", "theirs")...), []string{"user flow", "theirs", "Read and Describe"}},
 		"file not there":      {run(tls, "--kafka-tls", "--kafka-ca-file", "/nowhere.pem"), []string{"--kafka-ca-file", "/nowhere.pem"}},
-	} {
+	})
+}
+
+// refused is a command that fails, and words of its last line.
+type refused struct{ args, want []string }
+
+// explained runs all commands at once, since each of them waits for seconds.
+func explained(t *testing.T, commands map[string]refused) {
+	t.Helper()
+	results := map[string]chan result{}
+	for name, c := range commands {
+		r := make(chan result, 1)
+		results[name] = r
+		go func() { r <- told(t, c.args...) }()
+	}
+	for name, c := range commands {
+		r := <-results[name]
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := told(t, c.args...)
 			if r.code == 0 {
 				t.Error("it did not fail")
 			}

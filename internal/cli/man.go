@@ -23,13 +23,18 @@ func (ManCommand) Run(p *Process, app *kong.Application) error {
 				{Name: "GOMEMLIMIT", Meaning: "Bound of the heap, instead of the one that follows from --memory-budget."},
 			}},
 			{Title: "SIGNALS", Text: "SIGTERM and SIGINT end a worker by a drain: everything is flushed and committed within --grace-period. A second one ends it at once; nothing that is stored is lost or doubled by it."},
-			{Title: "EXIT STATUS", Terms: []manpage.Term{
-				{Name: strconv.Itoa(ExitDone), Meaning: "Done."},
-				{Name: strconv.Itoa(ExitFailed), Meaning: "Failed."},
-				{Name: strconv.Itoa(ExitUsage), Meaning: "Bad usage or configuration."},
-				{Name: strconv.Itoa(ExitFenced), Meaning: "Ownership lost too often, or to another worker of the same --instance-id."},
-			}},
+			{Title: "EXIT STATUS", Terms: exitCodes()},
 		},
 	}))
 	return err
+}
+
+// exitCodes are the codes with which a command ends.
+func exitCodes() []manpage.Term {
+	return []manpage.Term{
+		{Name: strconv.Itoa(ExitDone), Meaning: "Done."},
+		{Name: strconv.Itoa(ExitFailed), Meaning: "Failed: the last line on stderr says of what; of verify, that something is wrong; of health, that the worker is not well."},
+		{Name: strconv.Itoa(ExitUsage), Meaning: "Bad usage or configuration."},
+		{Name: strconv.Itoa(ExitFenced), Meaning: "Ownership was lost too often, or to another worker of the same --instance-id."},
+	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // RunConfig is the worker's configuration. The help texts are also the
-// README's table, see ConfigTable.
+// table of docs/reference/settings.md.
 type RunConfig struct {
 	KafkaFlags
 	Group          string   `help:"Consumer group. Workers of one group share the partitions; not used with topic:partition." default:"flowgraph" placeholder:"NAME" group:"Kafka"`

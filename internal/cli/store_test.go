@@ -69,10 +69,7 @@ func TestAWrongSettingOfTheStoreIsATrialForEverOrASentenceWithoutItsName(t *test
 		return append(append([]string{"run", "--until-end", "--listen", "", "--memory-budget", "64MiB", "--topics", "t", "--brokers", broker}, keys...), more...)
 	}
 	inspect := func(more ...string) []string { return append(append([]string{"inspect"}, keys...), more...) }
-	for name, c := range map[string]struct {
-		args []string
-		want []string
-	}{
+	explained(t, map[string]refused{
 		"nobody there":        {run("--s3-endpoint", "http://"+unused(t)), []string{"cannot be reached", "s3-endpoint"}},
 		"nobody to inspect":   {inspect("--s3-endpoint", "http://"+unused(t)), []string{"cannot be reached", "s3-endpoint"}},
 		"no such host":        {inspect("--s3-endpoint", "http://no-such-host.invalid"), []string{"no-such-host.invalid is not known", "s3-endpoint"}},
@@ -86,21 +83,7 @@ func TestAWrongSettingOfTheStoreIsATrialForEverOrASentenceWithoutItsName(t *test
 		"wrong authority":     {inspect("--s3-endpoint", encrypted.URL, "--s3-ca-file", other.File), []string{"another authority", "s3-ca-file"}},
 		"plain on a TLS port": {run("--s3-endpoint", strings.Replace(encrypted.URL, "https", "http", 1)), []string{"speaks TLS", "s3-endpoint"}},
 		"TLS on a plain port": {inspect("--s3-endpoint", "https://"+s.Addr()), []string{"does not speak TLS", "s3-endpoint"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := told(t, c.args...)
-			if r.code == 0 {
-				t.Error("it did not fail")
-			}
-			for _, want := range c.want {
-				if last := lastLine(r.err); !strings.Contains(last, want) {
-					t.Errorf("%q is not in: %s", want, last)
-				}
-			}
-			t.Log(r.err)
-		})
-	}
+	})
 }
 
 // The store accepts one key after another, as after a rotation; and wants a
