@@ -8,9 +8,8 @@ import (
 
 // Rewind claims the vchannel and moves its positions back to one that a
 // document held or to the log's beginning; the flow that owned it is fenced.
-// Nothing doubles, since Ends, AutoEnds and manifests stay. A repeat of a
-// message from before an offset between such positions would be taken for the
-// first: the caller answers for it, see Held.
+// Nothing doubles, since Ends, AutoEnds and manifests stay, and the seek
+// position is that of Rewound.
 func Rewind(ctx context.Context, b Bucket, v VChannel, to Position) (*Document, error) {
 	_, d, err := claim(ctx, b, v, to.Offset, func(d *Document) error {
 		if err := sameLog(d, v); err != nil {
@@ -19,7 +18,8 @@ func Rewind(ctx context.Context, b Bucket, v VChannel, to Position) (*Document, 
 		if to.Offset > d.ReadFrom.Offset {
 			return fmt.Errorf("rewind %s to %d: it reads from %d: %w", d.VChannel, to.Offset, d.ReadFrom.Offset, ErrForward)
 		}
-		d.ReadFrom, d.Seek = to, to
+		d.Seek = d.Rewound(to)
+		d.ReadFrom = to
 		return nil
 	})
 	return d, err
@@ -111,24 +111,47 @@ func (d *Document) beginLog(topicID string, begin int64) {
 const earlier = 16
 
 // noteReadFrom keeps the position from which the document is about to be
-// read, unless it is there.
+// read, with the last of its seek positions.
 func (d *Document) noteReadFrom() {
-	if _, held := d.Held(d.ReadFrom.Offset); held {
+	if b := d.began(d.ReadFrom.Offset); b != nil {
+		b.Seek = b.Seek.Later(d.Seek)
 		return
 	}
-	d.Earlier = append(d.Earlier, d.ReadFrom)
-	slices.SortFunc(d.Earlier, Position.Compare)
+	d.Earlier = append(d.Earlier, Beginning{d.ReadFrom, d.Seek})
+	slices.SortFunc(d.Earlier, func(x, y Beginning) int { return x.ReadFrom.Compare(y.ReadFrom) })
 	if n := len(d.Earlier) - earlier; n > 0 {
 		d.Earlier = d.Earlier[n:]
 	}
 }
 
-// Held is the position at this offset that documents held as read_from.
-func (d *Document) Held(offset int64) (Position, bool) {
-	for _, p := range d.Earlier {
-		if p.Offset == offset {
-			return p, true
+func (d *Document) began(offset int64) *Beginning {
+	for i := range d.Earlier {
+		if d.Earlier[i].ReadFrom.Offset == offset {
+			return &d.Earlier[i]
 		}
 	}
+	return nil
+}
+
+// Held is the position at this offset that documents held as read_from.
+func (d *Document) Held(offset int64) (Position, bool) {
+	if b := d.began(offset); b != nil {
+		return b.ReadFrom, true
+	}
 	return Position{}, false
+}
+
+// Rewound is the seek position that goes with reading from a position again.
+// A message may lie before it whose repeat lies behind it: what a restart from
+// there would have dropped for that is dropped again. Where no reading began
+// nobody knows, and nothing below the seek position is taken again. Nothing
+// lies before offset 0.
+func (d *Document) Rewound(to Position) Position {
+	if to.Offset == 0 {
+		return to
+	}
+	if b := d.began(to.Offset); b != nil {
+		return to.Later(b.Seek)
+	}
+	return d.Seek
 }

@@ -14,11 +14,11 @@ func TestARewindKeepsEndsAndFencesTheOwner(t *testing.T) {
 	l.ack(l.rows(segment(1, 0, 5), 2))
 	l.ack(l.last(auto(l.names.SegmentID(), 5, 9), 2))
 	l.flush()
-	d, err := checkpoints.Rewind(t.Context(), b, v0, at(2))
+	d, err := checkpoints.Rewind(t.Context(), b, v0, at(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.ReadFrom.Offset != 2 || d.Seek.Offset != 2 || d.Epoch != 2 || d.Segments[1].End.Offset != 5 ||
+	if d.ReadFrom.Offset != 0 || d.Seek.Offset != 0 || d.Epoch != 2 || d.Segments[1].End.Offset != 5 ||
 		d.Collections[collection].Partitions[partition].AutoEnd != 9 {
 		t.Errorf("document %s", asJSON(d))
 	}

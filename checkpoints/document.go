@@ -22,9 +22,9 @@ type Document struct {
 	// Seek is the smallest identity not persisted, else the end of the last
 	// pack handled.
 	Seek Position `json:"seek_position"`
-	// Earlier are read_froms that documents of this log held when they were
-	// claimed, oldest first: where a rewind may go.
-	Earlier []Position `json:"earlier,omitempty"`
+	// Earlier is where readings of this log began, by offset: the read_froms
+	// of claimed documents, to which a rewind may go.
+	Earlier []Beginning `json:"earlier,omitempty"`
 	// Reached is the end of the last pack of which anything but the position is
 	// stored, also what has left: far ahead of Seek where an older row is buffered.
 	Reached Position `json:"reached,omitzero"`
@@ -32,6 +32,14 @@ type Document struct {
 	Collections map[int64]*Collection `json:"collections"`   // by ID
 	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest
 	Events      []Event               `json:"ddl,omitempty"` // DDL not yet stored as objects
+}
+
+// Beginning is a read_from with the last seek position that a document had
+// beside it. A repeat below that whose first message lies before the read_from
+// is persisted, and nothing else tells.
+type Beginning struct {
+	ReadFrom Position `json:"read_from"`
+	Seek     Position `json:"seek_position"`
 }
 
 // Collection is what the document keeps of one collection. Once dropped only

@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -29,8 +30,8 @@ func (d *Document) check() error {
 	if err := d.Reached.check(); err != nil {
 		return fmt.Errorf("reached: %w", err)
 	}
-	for _, p := range d.Earlier {
-		if err := p.check(); err != nil {
+	for _, b := range d.Earlier {
+		if err := errors.Join(b.ReadFrom.check(), b.Seek.check()); err != nil {
 			return fmt.Errorf("an earlier read_from: %w", err)
 		}
 	}

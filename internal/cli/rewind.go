@@ -51,7 +51,7 @@ func (c *RewindCommand) Run(p *Process, log zerolog.Logger) error {
 	}
 	fmt.Fprintf(p.Stdout, "%s, topic ID %s\n", doc.VChannel, doc.TopicID)
 	fmt.Fprintf(p.Stdout, "now: %s\n", positionsText(doc))
-	fmt.Fprintf(p.Stdout, "to:  epoch %d, read from %d, seek position %d\n", doc.Epoch+1, to.Offset, to.Offset)
+	fmt.Fprintf(p.Stdout, "to:  epoch %d, read from %d, seek position %d\n", doc.Epoch+1, to.Offset, doc.Rewound(to).Offset)
 	fmt.Fprintln(p.Stdout, "Records from there on are read again; what is stored of them is dropped, so nothing doubles.")
 	fmt.Fprint(p.Stdout, fencesText)
 	if !c.Yes {
@@ -100,9 +100,9 @@ func (c *RewindCommand) target(ctx context.Context, doc *checkpoints.Document, l
 
 func heldText(doc *checkpoints.Document) string {
 	var offsets []string
-	for _, p := range doc.Earlier {
-		if p.Offset < doc.ReadFrom.Offset {
-			offsets = append(offsets, fmt.Sprint(p.Offset))
+	for _, b := range doc.Earlier {
+		if b.ReadFrom.Offset < doc.ReadFrom.Offset {
+			offsets = append(offsets, fmt.Sprint(b.ReadFrom.Offset))
 		}
 	}
 	return strings.Join(append(offsets, fmt.Sprint(doc.ReadFrom.Offset)), ", ")

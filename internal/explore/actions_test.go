@@ -67,7 +67,7 @@ func (w *world) rewind(n int) {
 	to := checkpoints.Position{LeaderEpoch: -1}
 	d, err := checkpoints.Decode(w.script.vchannel().Name(), w.bucket.Data(checkpoints.DocumentKey(w.script.vchannel().Name())))
 	if err == nil && n > 0 && n <= len(d.Earlier) {
-		to = d.Earlier[len(d.Earlier)-n]
+		to = d.Earlier[len(d.Earlier)-n].ReadFrom
 	}
 	if _, err := checkpoints.Rewind(context.Background(), w.bucket, w.script.vchannel(), to); err != nil && !errors.Is(err, checkpoints.ErrForward) {
 		w.fail("rewind to %d: %v", to.Offset, err)
