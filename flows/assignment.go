@@ -141,7 +141,7 @@ func (w *Worker) mayRestart(a *assignment, err error, started time.Time, again *
 
 // stopped waits until the assignment ends: somebody has to look.
 func (w *Worker) stopped(a *assignment, err error) (mayRestart bool) {
-	w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name()).Msg("stopped; waits for an operator")
+	w.log.Error().Err(err).Str("vchannel", a.status.vchannel.Name()).Str("advice", Advice(err)).Msg("stopped; waits for an operator")
 	a.failure.Store(&err)
 	a.stopped.Store(true)
 	a.status.become("stopped", err)

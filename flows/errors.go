@@ -31,7 +31,7 @@ var (
 	// ErrStopped: a vchannel is stopped until somebody has looked.
 	ErrStopped = errors.New("vchannel stopped")
 	// ErrGrace: the drain did not end within the grace period.
-	ErrGrace = errors.New("the grace period ended before everything was flushed")
+	ErrGrace = errors.New("the grace period ended before everything was flushed; nothing is lost, the next start reads the rest again")
 
 	errKilled = errors.New("killed")
 )

@@ -3,8 +3,10 @@ package flows
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -164,8 +166,35 @@ func TestEveryErrorThatStopsAVChannelHasAdvice(t *testing.T) {
 		t.Errorf("of what is not known: %q", a)
 	}
 	for _, code := range []string{"unreachable", "timeout", "NoSuchBucket", "AccessDenied", "SignatureDoesNotMatch", "XMinioStorageFull", "SlowDown", "Strange"} {
-		if StoreAdvice(code) == "" {
+		if sinks.Advice(code) == "" {
 			t.Errorf("no advice for %s", code)
+		}
+	}
+}
+
+// A sentence that names settings of a login is no failed login.
+func TestABrokerThatHangsUpIsTakenForARefusedPassword(t *testing.T) {
+	if a := Advice(fmt.Errorf("it may want a login (--kafka-sasl): %w", io.EOF)); !strings.Contains(a, "expects TLS") {
+		t.Errorf("advice: %q", a)
+	}
+}
+
+func TestTopicsThatAreMissedAreNamedAsNobodyWroteThem(t *testing.T) {
+	for want, err := range map[string]error{
+		"matches a.b,/dml_[0-9]+/": noneMatches(3, []string{`^(?:a\.b)$`, `^(?:dml_[0-9]+)$`}),
+		"shows no topic at all":    noneMatches(0, []string{`^(?:t)$`}),
+	} {
+		if !errors.Is(err, errNoTopic) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+func TestThatThereIsNothingToReadIsLoggedAtEachLook(t *testing.T) {
+	var k kafkaHealth
+	for i, err := range []error{errNoTopic, errNoTopic, nil, errNoTopic} {
+		if news := k.noTopic(err); news != (i == 0 || i == 3) {
+			t.Errorf("look %d: %v", i, news)
 		}
 	}
 }

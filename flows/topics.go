@@ -3,6 +3,8 @@ package flows
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -96,7 +98,30 @@ func (w *Worker) lookForTopics() {
 			return
 		}
 	}
-	w.kafka.noTopic(fmt.Errorf("%w: none of the %d topics that Kafka shows matches %q", errNoTopic, len(resp.Topics), w.cfg.Topics))
+	if err := noneMatches(len(resp.Topics), w.cfg.Topics); w.kafka.noTopic(err) {
+		w.log.Warn().Err(err).Str("advice", Advice(err)).Msg("nothing to read; it goes on as soon as there is")
+	}
+}
+
+// noneMatches names what was looked for as an operator writes it, not as an
+// anchored expression.
+func noneMatches(shown int, expressions []string) error {
+	var wanted []string
+	for _, e := range expressions {
+		e = strings.TrimSuffix(strings.TrimPrefix(e, "^(?:"), ")$")
+		if exp, err := regexp.Compile(e); err == nil {
+			if name, whole := exp.LiteralPrefix(); whole {
+				wanted = append(wanted, name)
+				continue
+			}
+		}
+		wanted = append(wanted, "/"+e+"/")
+	}
+	sought := strings.Join(wanted, ",")
+	if shown == 0 {
+		return fmt.Errorf("%w: Kafka shows no topic at all, and none that matches %s", errNoTopic, sought)
+	}
+	return fmt.Errorf("%w: none of the %d topics that Kafka shows matches %s", errNoTopic, shown, sought)
 }
 
 // askSeeds asks for all topics, each broker once: the client itself would try

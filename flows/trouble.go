@@ -66,6 +66,9 @@ type startTrouble struct {
 	since time.Time
 }
 
+// startAdvice is beside an error that says itself which setting to look at.
+const startAdvice = "Mend what the error names. The worker tries again for --start-patience and then ends; a secret in a file is read again."
+
 // CannotStart notes what refuses the worker before Run; nil: nothing does.
 func (w *Worker) CannotStart(err error) {
 	w.refused.mu.Lock()
@@ -76,19 +79,29 @@ func (w *Worker) CannotStart(err error) {
 	w.refused.err = err
 }
 
+// Refused is why the worker cannot start, and since when; nil: nothing is known
+// that refuses it.
+func (w *Worker) Refused() (since time.Time, err error) {
+	w.refused.mu.Lock()
+	defer w.refused.mu.Unlock()
+	return w.refused.since, w.refused.err
+}
+
 func (t *startTrouble) describe(s *WorkerStatus) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
 		since := t.since
-		s.Error, s.Since, s.Advice = t.err.Error(), &since, Advice(t.err)
+		s.Error, s.Since, s.Advice = t.err.Error(), &since, startAdvice
 	}
 }
 
-func (k *kafkaHealth) noTopic(err error) {
+// noTopic notes why there is nothing to read; news says that there was before.
+func (k *kafkaHealth) noTopic(err error) (news bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.topic = err
+	news, k.topic = k.topic == nil && err != nil, err
+	return news
 }
 
 func (k *kafkaHealth) status(cfg Config, now time.Time) KafkaStatus {

@@ -2,6 +2,7 @@ package sinks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -105,6 +106,24 @@ func TestTheProbeSaysWhatToDo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each try has a key of its own, and a store may name it.
+func TestWhatRefusesAStoreIsAnotherSentenceAtEachTry(t *testing.T) {
+	g := newGateway(t)
+	g.fault = refuseAll(403, "AccessDenied")(g)
+	b := newBucket(t, g.config())
+	var told [2]string
+	for i := range told {
+		var known interface{ Sentence() string }
+		if err := b.Probe(t.Context()); !errors.As(err, &known) {
+			t.Fatalf("no sentence in %v", err)
+		}
+		told[i] = known.Sentence()
+	}
+	if told[0] != told[1] || !strings.Contains(told[0], "PutObject") {
+		t.Errorf("told %q", told)
 	}
 }
 

@@ -23,9 +23,22 @@ func (b *Bucket) Reach(ctx context.Context) error {
 	return p.unusable(ctx, err)
 }
 
+// unfit is why a store cannot be used.
+type unfit struct {
+	sentence string
+	cause    error
+}
+
+func (u *unfit) Error() string { return u.sentence + ": " + u.cause.Error() }
+func (u *unfit) Unwrap() error { return u.cause }
+
+// Sentence is what is wrong and what to do, without the store's own words: it
+// is the same at each try, while those may name another key.
+func (u *unfit) Sentence() string { return u.sentence }
+
 // unusable explains why nothing can be written at all.
 func (p *probe) unusable(ctx context.Context, err error) error {
-	say := func(what string) error { return fmt.Errorf("object store %s: %s: %w", p.b.name, what, err) }
+	say := func(what string) error { return &unfit{fmt.Sprintf("object store %s: %s", p.b.name, what), err} }
 	var a *answer
 	if ctx.Err() != nil {
 		return err

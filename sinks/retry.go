@@ -43,12 +43,12 @@ func retry[T any](ctx context.Context, b *Bucket, t *task, attempt func(context.
 			return none, fmt.Errorf("%s %s: %w", t.op, t.key, err)
 		case refuse:
 			if refused++; t.refusals != forever && refused > t.refusals {
-				return none, fmt.Errorf("%s %s: %w (%d tries): %w", t.op, t.key, checkpoints.ErrRefused, tries+1, err)
+				return none, fmt.Errorf("%s %s: %w (%s): %w", t.op, t.key, checkpoints.ErrRefused, times(tries+1), err)
 			}
 			pause = b.cfg.BackoffRefusal
 		case wait:
 			if refused = 0; t.waits != forever && tries >= t.waits {
-				return none, fmt.Errorf("%s %s: %d tries: %w", t.op, t.key, tries+1, err)
+				return none, fmt.Errorf("%s %s: %s: %w", t.op, t.key, times(tries+1), err)
 			}
 		}
 		b.renewKeys(err)
@@ -60,6 +60,13 @@ func retry[T any](ctx context.Context, b *Bucket, t *task, attempt func(context.
 			return none, t.ended(ctx, err)
 		}
 	}
+}
+
+func times(tries int) string {
+	if tries == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", tries)
 }
 
 // ended is the error of a call whose context ended: why it ended, and what the

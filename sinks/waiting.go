@@ -68,7 +68,7 @@ func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
 	if code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery {
 		b.waits.code, b.waits.logged, b.waits.told = code(err), now, true
 		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", len(b.waits.calls)).
-			Time("since", w.since).Msg("the object store does not take or give; trying again")
+			Time("since", w.since).Str("advice", Advice(code(err))).Msg("the object store does not take or give; trying again")
 	}
 	return w
 }

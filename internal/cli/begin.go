@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,7 +27,7 @@ func (c *RunCommand) begin(ctx context.Context, log zerolog.Logger, cannot func(
 		if err == nil || ctx.Err() != nil || !time.Now().Add(startPause).Before(ends) {
 			return err
 		}
-		if said := err.Error(); said != told {
+		if said := sentence(err); said != told {
 			told = said
 			log.Error().Err(err).Str("until", ends.Format(time.TimeOnly)).Msg("the worker cannot start; it is tried again, and the page tells")
 		}
@@ -38,4 +39,14 @@ func (c *RunCommand) begin(ctx context.Context, log zerolog.Logger, cannot func(
 			return err
 		}
 	}
+}
+
+// sentence is what an error means without its cause, which may name another
+// key or port at each try.
+func sentence(err error) string {
+	var known interface{ Sentence() string }
+	if errors.As(err, &known) {
+		return known.Sentence()
+	}
+	return err.Error()
 }

@@ -63,7 +63,7 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger, level *logLevel) error 
 	}
 	if err := c.begin(p.Stop, log, worker.CannotStart, func(ctx context.Context) error {
 		if err := bucket.Probe(ctx); err != nil {
-			return fmt.Errorf("object store: %w", err)
+			return err
 		}
 		return kafkaAnswers(ctx, worker.KafkaTrouble)
 	}); err != nil {

@@ -35,6 +35,9 @@ type explained struct {
 func (e *explained) Error() string   { return e.sentence + ": " + e.cause.Error() }
 func (e *explained) Unwrap() []error { return []error{e.kind, e.cause} }
 
+// Sentence is what it means and what to do, the same at each try.
+func (e *explained) Sentence() string { return e.sentence }
+
 // Explain puts before an error of a Kafka client what it means and which
 // setting to look at. What it does not know it returns as it is.
 func (c Config) Explain(err error) error {

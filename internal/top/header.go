@@ -81,6 +81,9 @@ func (s *sight) phase() (string, mark) {
 	case s.state.Store.Waiting > 0:
 		return "waits for the store", warn
 	case s.state.Worker.Kafka.Error != "":
+		if s.state.Worker.Kafka.Since == nil {
+			return "nothing to read", warn
+		}
 		return "no Kafka", warn
 	}
 	return "running", good

@@ -52,7 +52,7 @@ type StoreStatus struct {
 func storeStatus(w sinks.Waiting) StoreStatus {
 	s := StoreStatus{Name: w.Store, Waiting: w.Calls}
 	if w.Calls > 0 {
-		s.Since, s.Error, s.Code, s.Advice = &w.Since, w.Reason, w.Code, flows.StoreAdvice(w.Code)
+		s.Since, s.Error, s.Code, s.Advice = &w.Since, w.Reason, w.Code, sinks.Advice(w.Code)
 	}
 	return s
 }

@@ -27,9 +27,10 @@ type crowd struct {
 	looks  int
 }
 
-func (c *crowd) Status() []flows.FlowStatus { return c.Look(context.Background()).VChannels }
-func (c *crowd) Ready() bool                { return true }
-func (c *crowd) Kafka() flows.KafkaStatus   { return c.Look(context.Background()).Worker.Kafka }
+func (c *crowd) Status() []flows.FlowStatus  { return c.Look(context.Background()).VChannels }
+func (c *crowd) Ready() bool                 { return true }
+func (c *crowd) Refused() (time.Time, error) { return time.Time{}, nil }
+func (c *crowd) Kafka() flows.KafkaStatus    { return c.Look(context.Background()).Worker.Kafka }
 
 func (c *crowd) Look(context.Context) *flows.Picture {
 	c.mu.Lock()

@@ -17,6 +17,9 @@ type observed struct {
 	store sinks.Waiting
 	kafka flows.KafkaStatus
 	now   time.Time
+
+	refused error // why it cannot start
+	since   time.Time
 }
 
 // kafkaPatience is how long no broker may have answered before that is told.
@@ -49,6 +52,9 @@ func judge(o observed) (healthy bool, lines []string) {
 
 // outside tells what is amiss around the worker.
 func outside(o observed) (lines []string) {
+	if o.refused != nil {
+		lines = append(lines, fmt.Sprintf("the worker cannot start since %s: %s", stamp(o.since), o.refused))
+	}
 	if o.store.Calls > 0 {
 		lines = append(lines, fmt.Sprintf("%d calls wait for the store %s since %s: %s",
 			o.store.Calls, o.store.Store, stamp(o.store.Since), o.store.Reason))

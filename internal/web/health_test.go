@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestHealthFailsForAStuckFlowAndForNothingOutside(t *testing.T) {
 			flows: with(func(f *flows.FlowStatus) { f.Read, f.WaitsFor = 5, "the object store" })}, true,
 			"3 calls wait for the store http://s/b since 2026-01-02T01:04:05Z: connection refused\n1 vchannels, the first is b-0, wait for the object store"},
 		{"Kafka is away", observed{kafka: flows.KafkaStatus{Answered: ago(3 * time.Hour), Error: "no route to host", Since: ago(time.Hour)}}, true, "Kafka is in trouble since 2026-01-02T02:04:05Z: no route to host"},
+		{"the store refuses it at the start", observed{refused: errors.New("there is no bucket"), since: *ago(time.Minute)}, true, "the worker cannot start since 2026-01-02T03:03:05Z: there is no bucket"},
 		{"Kafka is silent", observed{kafka: flows.KafkaStatus{Answered: ago(time.Minute)}}, true, "Kafka has not answered since 2026-01-02T03:03:05Z"},
 		{"Kafka answers", observed{kafka: flows.KafkaStatus{Answered: ago(time.Second)}}, true, ""},
 		{"no topic", observed{kafka: flows.KafkaStatus{Answered: ago(time.Second), Error: "no topic to read"}}, true, "Kafka: no topic to read"},

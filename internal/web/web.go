@@ -24,6 +24,7 @@ type Worker interface {
 	Status() []flows.FlowStatus
 	Ready() bool
 	Kafka() flows.KafkaStatus
+	Refused() (since time.Time, err error) // why it cannot start
 	// Look is a whole picture of the worker. It may wait up to 1.5 s for what
 	// only a flow's own goroutine knows.
 	Look(ctx context.Context) *flows.Picture
@@ -106,7 +107,8 @@ func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) {
-		health(rw, observed{flows: o.Worker.Status(), store: o.Store.Waiting(), kafka: o.Worker.Kafka(), now: time.Now()})
+		since, refused := o.Worker.Refused()
+		health(rw, observed{flows: o.Worker.Status(), store: o.Store.Waiting(), kafka: o.Worker.Kafka(), refused: refused, since: since, now: time.Now()})
 	})
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) { ready(rw, o.Worker) })
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -107,7 +107,7 @@ func Repeated(b []byte, field int) ([]int64, error) {
 	for b := p.data; len(b) > 0; {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
-			return nil, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))
+			return nil, fmt.Errorf("%w: %s", ErrMalformed, fault(n))
 		}
 		out, b = append(out, int64(v)), b[n:]
 	}

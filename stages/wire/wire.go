@@ -5,6 +5,9 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -169,7 +172,7 @@ func next(b []byte) (protowire.Number, field, int, error) {
 func nextOfAny(b []byte) (protowire.Number, field, int, error) {
 	num, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
-		return 0, field{}, 0, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))
+		return 0, field{}, 0, fmt.Errorf("%w: %s", ErrMalformed, fault(n))
 	}
 	v, m := field{typ: typ}, 0
 	switch typ {
@@ -187,9 +190,19 @@ func nextOfAny(b []byte) (protowire.Number, field, int, error) {
 		m = protowire.ConsumeFieldValue(num, typ, b[n:])
 	}
 	if m < 0 {
-		return 0, field{}, 0, fmt.Errorf("%w: field %d: %w", ErrMalformed, num, protowire.ParseError(m))
+		return 0, field{}, 0, fmt.Errorf("%w: field %d: %s", ErrMalformed, num, fault(m))
 	}
 	return num, v, n + m, nil
+}
+
+// fault says in plain words what the parser's code, a negative length, means:
+// its own text begins with its name and a space that logs show as \u00a0.
+func fault(code int) string {
+	err := protowire.ParseError(code)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it is cut short"
+	}
+	return strings.TrimLeftFunc(strings.TrimPrefix(err.Error(), "proto:"), unicode.IsSpace)
 }
 
 // packed collects a repeated number: one view if the sender packed it in one

@@ -182,6 +182,15 @@ func rare() []proto.Message {
 }
 
 // Of the members of a oneof only the last one counts.
+func TestARecordThatCannotBeReadIsToldInTheWordsOfALibrary(t *testing.T) {
+	for want, value := range map[string][]byte{"invalid field number": {0, 1, 2}, "it is cut short": {0x0a, 9, 1}} {
+		_, err := wire.ParseBase(value)
+		if !errors.Is(err, wire.ErrMalformed) || !strings.HasSuffix(err.Error(), ": "+want) || strings.Contains(err.Error(), "proto") {
+			t.Errorf("%x: %v", value, err)
+		}
+	}
+}
+
 func TestOnlyTheLastMemberOfAOneofCounts(t *testing.T) {
 	field := func(num protowire.Number, body ...[]byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), bytes.Join(body, nil))

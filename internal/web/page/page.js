@@ -70,7 +70,7 @@ function drawWorker({ worker: w, store, totals, at }) {
   const bad = states.stopped || 0;
   const waiting = (states.waiting || 0) + (states.claiming || 0);
   const phase = $("phase");
-  phase.textContent = bad ? bad + " stopped" : w.error ? "cannot start" : w.phase !== "running" ? w.phase : waiting ? waiting + " waiting" : store.waiting_calls ? "waits for the store" : w.kafka.error ? "no Kafka" : "running";
+  phase.textContent = bad ? bad + " stopped" : w.error ? "cannot start" : w.phase !== "running" ? w.phase : waiting ? waiting + " waiting" : store.waiting_calls ? "waits for the store" : w.kafka.error ? (w.kafka.error_since ? "no Kafka" : "nothing to read") : "running";
   phase.className = "pill " + (bad || w.error ? "bad" : phase.textContent === "running" ? "good" : "warn");
   document.title = (phase.textContent === "running" ? "" : phase.textContent + " · ") + "flowgraph";
   const meter = make("span", "meter", make("i", w.memory_used_bytes > 0.75 * w.memory_budget_bytes ? "high" : ""));
@@ -90,7 +90,7 @@ function drawWorker({ worker: w, store, totals, at }) {
 function drawProblems({ worker: w, store }, channels) {
   const list = [];
   if (w.error) {
-    list.push({ bad: true, title: "The worker cannot start", since: w.error_since, error: w.error, advice: w.advice || "Mend what the error names. The worker tries again for --start-patience and then ends; a secret in a file is read again." });
+    list.push({ bad: true, title: "The worker cannot start", since: w.error_since, error: w.error, advice: w.advice });
   }
   if (w.kafka.error) {
     list.push({ title: w.kafka.error_since ? "Kafka does not let this worker read" : "There is nothing to read", since: w.kafka.error_since, error: w.kafka.error, advice: w.kafka.advice });
