@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,25 +17,9 @@ import (
 )
 
 var (
-	chromium = flag.String("chromium", "", "browser for the tests of the page; looked for when empty")
-	screens  = flag.String("screens", "", "folder for pictures of the page")
-	running  = flag.String("running", "", "address of a worker whose page is to be pictured")
+	screens = flag.String("screens", "", "folder for pictures of the page")
+	running = flag.String("running", "", "address of a worker whose page is to be pictured")
 )
-
-// find returns the browser, or skips the test.
-func find(t *testing.T) string {
-	t.Helper()
-	if *chromium != "" {
-		return *chromium
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("there is no chromium here: install it, or name one with -chromium")
-	return ""
-}
 
 // tab is one page of a headless browser.
 type tab struct {
@@ -49,20 +32,16 @@ type tab struct {
 	missing bool
 }
 
-// open starts a browser and shows a page.
+// open shows a page in a tab of its own.
 func open(t *testing.T, address string, width, height int64) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(find(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.WindowSize(int(width), int(height)))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel := chromedp.NewContext(browser(t))
 	t.Cleanup(cancel)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Do(ctx); err != nil { // a context with an end would end the browser with it
+	if err := chromedp.Do(ctx); err != nil { // a context with an end would end the tab with it
 		t.Fatal(err)
 	}
 	b := &tab{t: t, ctx: ctx, host: u.Host}

@@ -167,7 +167,7 @@ func TestTheFigureShowsWhatTheAPISaysBeforeAndAfterAFlush(t *testing.T) {
 	s := newStack(t, devstack.Security{})
 	s.replay("all_types")
 	s.shut.Store(nil)
-	address := s.start(func(c *flows.Config) { c.Limits.FlushAge = 6 * time.Second })
+	address := s.start(func(c *flows.Config) { c.Limits.FlushAge = 4 * time.Second })
 	b := open(t, address+"#"+channel, 1280, 900)
 	b.until("rows are buffered", `[...document.querySelectorAll(".lane .buffered")].some((e) => !e.hidden)`)
 	said := ask[one](t, address+"api/vchannels/"+channel)
@@ -256,7 +256,7 @@ func TestAKafkaThatCannotBeUsedIsExplained(t *testing.T) {
 	if err := admin.ProduceSync(t.Context(), &kgo.Record{Topic: "by-dev-rootcoord-dml_0", Value: []byte("x")}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		edit  func(*flows.Config)
 		words string
 	}{
@@ -269,10 +269,14 @@ func TestAKafkaThatCannotBeUsedIsExplained(t *testing.T) {
 			c.Topics, c.Partitions = nil, map[string][]int32{"by-dev-rootcoord-dml_0": {0}}
 		}, "may not read this topic"},
 		"a group without ACL": {login("loner", "right"), "may not use this consumer group"},
-	} {
+	}
+	pages := map[string]string{} // of workers that all try for some seconds before they tell
+	for name, c := range cases {
+		pages[name] = s.start(c.edit)
+	}
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, s.start(c.edit), 1280, 900)
+			b := open(t, pages[name], 1280, 900)
 			b.until("it is told what to do", fmt.Sprintf(`document.querySelector("#problems").textContent.includes(%q)`, c.words))
 			b.picture("kafka-" + strings.ReplaceAll(name, " ", "-"))
 		})
