@@ -12,7 +12,7 @@ import (
 type Event struct {
 	Seq        uint64    `json:"seq"` // 1, 2, 3, ... in this process
 	At         time.Time `json:"at"`
-	Kind       string    `json:"kind"` // flush, seal, quarantine, a DDL event's kind, or the state a vchannel came into
+	Kind       string    `json:"kind"` // flush, seal, pause, resume, quarantine, a DDL event's kind, or the state a vchannel came into
 	VChannel   string    `json:"vchannel"`
 	Segment    string    `json:"segment,omitempty"` // of a flush or seal, as are the next
 	Collection string    `json:"collection,omitempty"`
