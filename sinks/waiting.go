@@ -65,7 +65,8 @@ func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
 	}
 	// One line for all calls: a store that is down for hours, or stumbles all
 	// the time, must not fill the log; a new reason must show at once.
-	if code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery {
+	// A call that gives up ends with an error that says more.
+	if t.waits == forever && (code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery) {
 		b.waits.code, b.waits.logged, b.waits.told = code(err), now, true
 		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", len(b.waits.calls)).
 			Time("since", w.since).Str("advice", Advice(code(err))).Msg("the object store does not take or give; trying again")

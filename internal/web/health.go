@@ -56,8 +56,12 @@ func outside(o observed) (lines []string) {
 		lines = append(lines, fmt.Sprintf("the worker cannot start since %s: %s", stamp(o.since), o.refused))
 	}
 	if o.store.Calls > 0 {
-		lines = append(lines, fmt.Sprintf("%d calls wait for the store %s since %s: %s",
-			o.store.Calls, o.store.Store, stamp(o.store.Since), o.store.Reason))
+		what := "calls wait"
+		if o.store.Calls == 1 {
+			what = "call waits"
+		}
+		lines = append(lines, fmt.Sprintf("%d %s for the store %s since %s: %s",
+			o.store.Calls, what, o.store.Store, stamp(o.store.Since), o.store.Reason))
 	}
 	switch k := o.kafka; {
 	case k.Error != "" && k.Since != nil:
