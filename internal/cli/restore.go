@@ -113,6 +113,8 @@ func restoreError(err error) error {
 		return fmt.Errorf("%w (--as NAME restores beside it)", err)
 	case errors.Is(err, restore.ErrOccupied):
 		return fmt.Errorf("%w (--as NAME restores beside it, --add-rows into it)", err)
+	case errors.Is(err, restore.ErrLeft):
+		return fmt.Errorf("%w\nthe same command removes it", err)
 	case errors.Is(err, restore.ErrMilvus), errors.Is(err, restore.ErrImport), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w\nthe same command goes on where this one broke off", err)
 	}

@@ -24,6 +24,8 @@ var (
 	ErrImport = errors.New("import failed")
 	// ErrRows: Milvus holds another number of rows than were restored.
 	ErrRows = errors.New("the numbers of rows differ")
+	// ErrLeft: the rows are restored, but what was staged could not be removed.
+	ErrLeft = errors.New("what was staged is still there")
 	// ErrArchive: the archive cannot give what was asked for.
 	ErrArchive = errors.New("the archive cannot give this")
 )

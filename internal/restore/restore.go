@@ -121,7 +121,10 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		return nil, err
 	}
 	result.Resumed, result.InPlace, result.Moved = resumed, r.inPlaces(), len(r.moved)
-	return result, r.clean(ctx)
+	if err := r.clean(ctx); err != nil {
+		return nil, fmt.Errorf("all %d rows are restored into %s, but %w: %w", result.Total, o.Target, ErrLeft, err)
+	}
+	return result, nil
 }
 
 func stored(b batch) (n int64) {

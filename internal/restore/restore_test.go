@@ -1,6 +1,7 @@
 package restore_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -160,6 +161,32 @@ func TestAnImportThatFailedWhileNobodyLookedIsMadeAgainAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.same(plan, "copy")
+}
+
+// kept is a stage that may not remove.
+type kept struct{ *stage }
+
+var errKept = errors.New("403 AccessDenied")
+
+func (k kept) Remove(context.Context, string) error { return errKept }
+
+// Somebody who reads that a removal was refused would think that rows are missing.
+func TestAStageThatCannotBeRemovedHidesThatAllRowsAreThere(t *testing.T) {
+	b := archived(t, "upsert")
+	f := newMilvus(t)
+	l := live(t, b, archive.LiveOptions{Collection: "ups"})
+	_, _, err := f.begin(b, l, "copy", func(o *restore.Options) { o.Stage = kept{&stage{f.bucket, b}} })
+	if !errors.Is(err, restore.ErrLeft) || !errors.Is(err, errKept) || !strings.Contains(err.Error(), "rows are restored into copy") {
+		t.Fatal(err)
+	}
+	plan, result, err := f.begin(b, l, "copy") // of someone who may
+	if err != nil || !result.Resumed {
+		t.Fatal(result, err)
+	}
+	f.same(plan, "copy")
+	if left := f.bucket.Keys("default/copy/"); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
 }
 
 func TestATargetThatDoesNotFitIsRefused(t *testing.T) {
