@@ -41,13 +41,9 @@ func newTransport(cfg BucketConfig, log zerolog.Logger) (*http.Transport, error)
 // secureConfig trusts and shows what is configured. A client certificate is
 // read again for each connection.
 func secureConfig(cfg BucketConfig, log zerolog.Logger) (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if cfg.CAFile != "" {
-		roots, err := reread.Roots(cfg.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ca-file: %w", err)
-		}
-		out.RootCAs = roots
+	out, err := reread.Trusting(cfg.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca-file: %w", err)
 	}
 	if cfg.CertFile == "" {
 		return out, nil

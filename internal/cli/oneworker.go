@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"flowgraph/internal/reread"
 	"flowgraph/internal/webclient"
 )
 
@@ -17,7 +18,7 @@ type OneWorker struct {
 }
 
 func (f OneWorker) client() (*webclient.Client, error) {
-	trust, err := trusting(f.CAFile)
+	trust, err := reread.Trusting(f.CAFile)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--ca-file: %w", err)}
 	}

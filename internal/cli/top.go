@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/tls"
 	"fmt"
 	"slices"
 
@@ -50,7 +49,7 @@ func (c *TopCommand) Run(p *Process, log zerolog.Logger) error {
 }
 
 func (c *TopCommand) clients(log zerolog.Logger) ([]*webclient.Client, error) {
-	trust, err := trusting(c.CAFile)
+	trust, err := reread.Trusting(c.CAFile)
 	if err != nil {
 		return nil, fmt.Errorf("--ca-file: %w", err)
 	}
@@ -63,18 +62,6 @@ func (c *TopCommand) clients(log zerolog.Logger) ([]*webclient.Client, error) {
 		out = append(out, client)
 	}
 	return out, nil
-}
-
-// trusting is a client's configuration that trusts a file's certificates too.
-func trusting(file string) (*tls.Config, error) {
-	if file == "" {
-		return nil, nil
-	}
-	pool, err := reread.Roots(file)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // wantsColors is false where the user has set NO_COLOR to anything.

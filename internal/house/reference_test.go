@@ -65,7 +65,7 @@ func TestTheReferenceTellsWhatLiesInTheBucket(t *testing.T) {
 		"IDs and timestamps beyond 2^53 are in quotes, since many readers of JSON would round them.\n" +
 		"A release reads versions up to its own (" + strconv.Itoa(checkpoints.Version) + ") and refuses a newer one.\n")
 	doc := parsePackage(t, "checkpoints")
-	for _, name := range []string{"Document", "Position", "Collection", "Partition", "Drop", "Segment", "Log", "manifestFile", "Chunk", "eventFile", "Event"} {
+	for _, name := range []string{"Document", "Position", "Beginning", "Collection", "Partition", "Drop", "Segment", "Log", "manifestFile", "Chunk", "eventFile", "Event"} {
 		b.WriteString(doc.section(t, name, titles[name]))
 	}
 	b.WriteString(parsePackage(t, "sinks").section(t, "quarantined", titles["quarantined"]))

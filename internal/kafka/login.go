@@ -74,14 +74,11 @@ func (c Config) Options(t *Teller) ([]kgo.Opt, error) {
 }
 
 func (c Config) tls(log zerolog.Logger) (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
-	if c.CAFile != "" {
-		roots, err := reread.Roots(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("--kafka-ca-file: %w", err)
-		}
-		out.RootCAs = roots
+	out, err := reread.Trusting(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("--kafka-ca-file: %w", err)
 	}
+	out.ServerName = c.ServerName
 	if c.CertFile == "" {
 		return out, nil
 	}

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,13 +54,9 @@ type tokens struct {
 }
 
 func newTokens(cfg OAuth, caFile string, log zerolog.Logger) (*tokens, error) {
-	secure := &tls.Config{MinVersion: tls.VersionTLS12}
-	if caFile != "" {
-		roots, err := reread.Roots(caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--kafka-ca-file: %w", err)
-		}
-		secure.RootCAs = roots
+	secure, err := reread.Trusting(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("--kafka-ca-file: %w", err)
 	}
 	return &tokens{cfg: cfg, log: log, client: &http.Client{
 		Timeout:   tokenTimeout,

@@ -4,8 +4,6 @@ package milvus
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -72,18 +70,9 @@ func (c Config) credentials() (credentials.TransportCredentials, error) {
 	if !c.TLS {
 		return insecure.NewCredentials(), nil
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		pem, err := reread.File(c.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		if t.RootCAs, err = x509.SystemCertPool(); err != nil {
-			t.RootCAs = x509.NewCertPool()
-		}
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", c.CAFile)
-		}
+	t, err := reread.Trusting(c.CAFile)
+	if err != nil {
+		return nil, err
 	}
 	return credentials.NewTLS(t), nil
 }

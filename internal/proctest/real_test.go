@@ -4,7 +4,6 @@ package proctest
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -94,11 +93,11 @@ func (r *real) startStore() {
 	r.minioChild = spawn(r.t, r.dir, "minio-server", filepath.Join(r.scripts, "minio"), "run", filepath.Join(r.dir, "minio"), port(r.stores))
 	opts := &minio.Options{Creds: credentials.NewStaticV4(access, access, "")}
 	if r.roots != "" {
-		roots, err := reread.Roots(r.roots)
+		trust, err := reread.Trusting(r.roots)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		opts.Secure, opts.Transport = true, &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+		opts.Secure, opts.Transport = true, &http.Transport{TLSClientConfig: trust}
 	}
 	client, err := minio.New(r.stores, opts)
 	if err != nil {

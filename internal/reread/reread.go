@@ -5,7 +5,6 @@ package reread
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,20 +103,4 @@ func KeyPair(certificate, key string, told func(error)) (*Value[*tls.Certificate
 		pair, err := tls.X509KeyPair(files[0], files[1])
 		return &pair, err
 	}, told, certificate, key)
-}
-
-// Roots are the system's certificates and those in a PEM file.
-func Roots(path string) (*x509.CertPool, error) {
-	pem, err := File(path)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: no certificate in PEM form in it", path)
-	}
-	return pool, nil
 }

@@ -59,7 +59,7 @@ func TestASecretThatIsMissingAtTheStartIsAnError(t *testing.T) {
 	if _, err := reread.KeyPair("/nowhere", "/nowhere", none); err == nil {
 		t.Error("a missing key is no error")
 	}
-	if _, err := reread.Roots("/dev/null"); err == nil || !strings.Contains(err.Error(), "no certificate") {
+	if _, err := reread.Trusting("/dev/null"); err == nil || !strings.Contains(err.Error(), "no certificate") {
 		t.Errorf("a file without certificates: %v", err)
 	}
 }
