@@ -5,8 +5,12 @@ import (
 	"time"
 )
 
-// logEvery is how often a wait that goes on with the same reason is logged.
-const logEvery = 30 * time.Second
+// A wait that goes on with the same reason is logged again after logFirst, and
+// then after twice as long each time, up to logLast.
+const (
+	logFirst = 30 * time.Second
+	logLast  = 10 * time.Minute
+)
 
 // Waiting is the state of the calls that wait for the store; Calls is 0 while
 // it answers.
@@ -28,8 +32,9 @@ type waits struct {
 	reason string
 	last   string // code of the reason
 	logged time.Time
-	code   string // of the last logged reason
-	told   bool   // a line says that calls wait, and none yet that they go on
+	pause  time.Duration // until the reason is logged again
+	code   string        // of the last logged reason
+	told   bool          // a line says that calls wait, and none yet that they go on
 }
 
 func (w *waits) state() Waiting {
@@ -66,7 +71,11 @@ func (b *Bucket) await(w *waiter, t *task, err error) *waiter {
 	// One line for all calls: a store that is down for hours, or stumbles all
 	// the time, must not fill the log; a new reason must show at once.
 	// A call that gives up ends with an error that says more.
-	if t.waits == forever && (code(err) != b.waits.code || now.Sub(b.waits.logged) >= logEvery) {
+	if t.waits == forever && (code(err) != b.waits.code || now.Sub(b.waits.logged) >= b.waits.pause) {
+		b.waits.pause = min(2*b.waits.pause, logLast)
+		if code(err) != b.waits.code || !b.waits.told {
+			b.waits.pause = logFirst
+		}
 		b.waits.code, b.waits.logged, b.waits.told = code(err), now, true
 		b.log.Warn().Err(err).Str("op", t.op).Str("key", t.key).Int("waiting", len(b.waits.calls)).
 			Time("since", w.since).Str("advice", Advice(code(err))).Msg("the object store does not take or give; trying again")
@@ -83,7 +92,7 @@ func (b *Bucket) resume(w *waiter) {
 	defer b.waits.mu.Unlock()
 	delete(b.waits.calls, w)
 	if len(b.waits.calls) == 0 && b.waits.told {
-		b.waits.told = false
+		b.waits.told, b.waits.pause = false, logFirst
 		b.log.Info().Dur("waited", time.Since(w.since)).Msg("no call waits for the object store any more")
 	}
 	b.tellWaiting()

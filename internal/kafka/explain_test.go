@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -75,4 +77,19 @@ func TestATroubleIsToldAtEachTryOrNeverOrItsEndIsNot(t *testing.T) {
 	if !strings.Contains(out.String(), `"message":"something else"`) {
 		t.Errorf("what is not known is not logged: %s", &out)
 	}
+}
+
+func TestAKafkaThatIsAwayFillsTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		told := NewTeller(Config{Brokers: []string{"k:9092"}}, zerolog.New(&out))
+		for range 3600 {
+			told.tell("", fmt.Errorf("ask: %w", context.DeadlineExceeded))
+			time.Sleep(time.Second)
+		}
+		// At 0, 30, 90, 210, 450, 930 s and every ten minutes after that.
+		if n := strings.Count(out.String(), "Kafka does not answer"); n != 10 {
+			t.Errorf("told %d times in an hour: %s", n, &out)
+		}
+	})
 }

@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// tellEvery is how often a trouble that goes on is told again.
-	tellEvery = 30 * time.Second
+	// A trouble that goes on is told again after tellFirst, and then after twice
+	// as long each time, up to tellLast.
+	tellFirst = 30 * time.Second
+	tellLast  = 10 * time.Minute
 	// Without a broker the client warns several times a second.
 	clientTold  = 5
 	clientEvery = 10 * time.Second
@@ -35,15 +37,21 @@ type Teller struct {
 	inside atomic.Bool    // it was told that a broker cannot be used, and not yet that it can
 
 	mu    sync.Mutex
-	told  map[string]time.Time // by sentence
-	where string               // the broker that does not answer, host:port; "" if it is not known
+	told  map[string]said // by sentence
+	where string          // the broker that does not answer, host:port; "" if it is not known
+}
+
+// said is when a sentence was last told, and how long it then rests.
+type said struct {
+	at    time.Time
+	pause time.Duration
 }
 
 // NewTeller writes to log.
 func NewTeller(cfg Config, log zerolog.Logger) *Teller {
 	log = log.With().Str("component", "kafka").Logger()
 	return &Teller{
-		cfg: cfg, log: log, told: map[string]time.Time{},
+		cfg: cfg, log: log, told: map[string]said{},
 		rest: log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery}),
 	}
 }
@@ -90,10 +98,11 @@ func (t *Teller) tell(where string, err error) bool {
 		t.inside.Store(true)
 	}
 	now := time.Now()
-	if at, ok := t.told[e.sentence]; ok && now.Sub(at) < tellEvery {
+	last, again := t.told[e.sentence]
+	if again && now.Sub(last.at) < last.pause {
 		return true
 	}
-	t.told[e.sentence] = now
+	t.told[e.sentence] = said{now, min(max(2*last.pause, tellFirst), tellLast)}
 	event := t.log.Warn()
 	if errors.Is(e, ErrRefused) {
 		event = t.log.Error()
