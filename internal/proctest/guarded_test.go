@@ -106,24 +106,24 @@ func (g *guarded) inForce(user string, rights int) bool {
 }
 
 // bucketUser are keys that may do what a policy allows, and nothing else.
-func (g *guarded) bucketUser(policy string) []string {
-	g.t.Helper()
+func (r *real) bucketUser(policy string) []string {
+	r.t.Helper()
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(policy)); err != nil {
-		g.t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	role, err := credentials.NewSTSAssumeRole("http://"+g.store(), credentials.STSAssumeRoleOptions{
+	role, err := credentials.NewSTSAssumeRole("http://"+r.store(), credentials.STSAssumeRoleOptions{
 		AccessKey: access, SecretKey: access, Policy: compact.String(), DurationSeconds: 3600,
 	})
 	if err != nil {
-		g.t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	keys, err := role.GetWithContext(nil)
 	if err != nil {
-		g.t.Fatalf("keys for %s: %v", policy, err)
+		r.t.Fatalf("keys for %s: %v", policy, err)
 	}
 	return []string{
-		"--s3-endpoint=" + g.store(), "--s3-bucket=" + bucketName, "--s3-region=" + guardedRegion,
+		"--s3-endpoint=" + r.store(), "--s3-bucket=" + bucketName, "--s3-region=" + guardedRegion,
 		"--s3-access-key=" + keys.AccessKeyID, "--s3-secret-key=" + keys.SecretAccessKey, "--s3-session-token=" + keys.SessionToken,
 	}
 }
