@@ -90,6 +90,10 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	result, err := restore.Run(p.Stop, plan, restore.Options{
 		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, WithoutFunctions: c.WithoutFuncs, AddRows: c.AddRows,
 		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: told.stage,
+		Stuck: func(task int64, partition string) {
+			log.Warn().Int64("task", task).Str("partition", partition).
+				Msgf("Milvus has not moved this import for a minute. After a restart of Milvus it may wait for a node that is gone, until rootCoord.importTaskExpiration (15 minutes): to have it sooner end this command, drop %s in Milvus and run the command again", c.target(live))
+		},
 	})
 	told.end()
 	if err != nil {

@@ -139,13 +139,19 @@ func (r *run) ask(ctx context.Context, i int) error {
 
 // follow looks at an import until it has ended.
 func (r *run) follow(ctx context.Context, i int, task int64) (milvus.Imported, error) {
-	for failures := 0; ; {
+	failures, still, last := 0, 0, int64(-1)
+	for {
 		state, err := r.o.Milvus.State(ctx, task)
 		switch {
 		case err == nil && (state.Done || state.Failed):
 			return state, nil
 		case err == nil:
-			failures = 0
+			if failures, still = 0, still+1; state.Percent != last {
+				still, last = 0, state.Percent
+			}
+			if still == 2*r.o.Patience && r.o.Stuck != nil {
+				r.o.Stuck(task, r.plan.batches[i].partition)
+			}
 			r.imported(i, state.Percent)
 		default:
 			if failures++; failures >= r.o.Patience || ctx.Err() != nil {

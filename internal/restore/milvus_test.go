@@ -33,6 +33,7 @@ type fakeMilvus struct {
 	version     string
 	collections map[string]*fakeCollection
 	tasks       map[int64]*milvuspb.GetImportStateResponse
+	stuck       int // so many looks at imports see them begun, and no more
 	next        int64
 	sizes       []int // segments of each import
 	silent      bool  // lists imports without their files, as 2.4 and later do
@@ -158,6 +159,9 @@ func (f *fakeMilvus) Import(_ context.Context, q *milvuspb.ImportRequest) (*milv
 }
 
 func (f *fakeMilvus) GetImportState(_ context.Context, q *milvuspb.GetImportStateRequest) (*milvuspb.GetImportStateResponse, error) {
+	if f.stuck--; f.stuck >= 0 {
+		return &milvuspb.GetImportStateResponse{Status: ok(), Id: q.GetTask(), State: commonpb.ImportState_ImportStarted}, nil
+	}
 	return f.tasks[q.GetTask()], nil
 }
 

@@ -43,6 +43,9 @@ type Options struct {
 	// counted changes from flushes staged to rows imported. It is not called
 	// by two goroutines at a time.
 	Progress func(what string, done, total int64)
+	// Stuck, which may be nil, is told once of an import that has not moved for
+	// twice as many looks as Patience. Milvus may still do it.
+	Stuck func(task int64, partition string)
 }
 
 // Result of a restore.

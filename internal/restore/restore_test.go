@@ -163,6 +163,27 @@ func TestAnImportThatFailedWhileNobodyLookedIsMadeAgainAtOnce(t *testing.T) {
 	f.same(plan, "copy")
 }
 
+func TestAnImportThatStandsStillSaysNothing(t *testing.T) {
+	b := archived(t, "upsert")
+	l := live(t, b, archive.LiveOptions{Collection: "ups"})
+	for looks, want := range map[int]int{6: 0, 40: 1} { // Patience is 3
+		f := newMilvus(t)
+		f.stuck = looks
+		told := 0
+		plan, _, err := f.begin(b, l, "copy", func(o *restore.Options) {
+			o.Stuck = func(task int64, partition string) {
+				if told++; task == 0 || partition == "" {
+					t.Errorf("task %d, partition %q", task, partition)
+				}
+			}
+		})
+		if err != nil || told != want {
+			t.Errorf("%d looks at an import that stands still: told %d times, want %d (%v)", looks, told, want, err)
+		}
+		f.same(plan, "copy")
+	}
+}
+
 // kept is a stage that may not remove.
 type kept struct{ *stage }
 
