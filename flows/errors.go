@@ -2,6 +2,7 @@ package flows
 
 import (
 	"errors"
+	"fmt"
 
 	"flowgraph/checkpoints"
 	"flowgraph/stages"
@@ -11,6 +12,8 @@ import (
 var (
 	// ErrDataLoss: the log no longer holds what must be read, or ends before it.
 	ErrDataLoss = errors.New("data loss: the log does not hold the position to read from")
+	// ErrCutBack: the log lost its end after that was read. It is an ErrDataLoss.
+	ErrCutBack = fmt.Errorf("the log was cut back, and holds other records since: %w", ErrDataLoss)
 	// ErrUnreadable: the broker's bytes cannot be decoded. On their way they
 	// may have been damaged, so it is tried again; a log that holds them stops
 	// its vchannel.

@@ -34,8 +34,8 @@ func (f *Flow) sameLog(ctx context.Context, p checkpoints.Position) error {
 	case err != nil:
 		return fmt.Errorf("leader epochs of the log: %w", err)
 	case end < p.Offset:
-		return fmt.Errorf("%w: %s was read up to offset %d of leader epoch %d, which ends at %d: the log was cut back and holds other records since",
-			ErrDataLoss, f.VChannel.Name(), p.Offset, p.LeaderEpoch, end)
+		return fmt.Errorf("%w: %s was read up to offset %d of leader epoch %d, which ends at %d",
+			ErrCutBack, f.VChannel.Name(), p.Offset, p.LeaderEpoch, end)
 	}
 	return nil
 }
