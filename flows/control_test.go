@@ -100,8 +100,8 @@ func TestARequestForWhatIsNotThereIsRefused(t *testing.T) {
 	if err != nil || !slices.Equal(got.NotHere, []string{"other-0"}) || got.Whole(true) || got.VChannels[0].Rows != 1 {
 		t.Errorf("one of two is here: %+v, %v", got, err)
 	}
-	w.produce(0, garbage)
 	l.stop()
+	w.produce(0, garbage) // for the next worker alone
 	stopped := w.start(func(c *Config) { c.StopOnBad = true })
 	stopped.has(0, "stopped")
 	if _, err := stopped.Seal(within(t), all, true); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), vchannel(0)) {
