@@ -18,7 +18,8 @@ var (
 
 // Bucket is the object store as the checkpoint store, the sink and the way
 // back see it. Implementations retry inside: a call returns when it worked,
-// when the context ends, or when trying again cannot help.
+// when the context ends, or when trying again cannot help. Errors name the call
+// and the key or prefix: callers add only what they know besides.
 type Bucket interface {
 	// Put stores an object under a condition. A repeat of bytes that are
 	// already stored is a success, whatever the condition: a lost reply is

@@ -71,7 +71,7 @@ func loadChunk(ctx context.Context, b Bucket, s *Segment, id string, depth int, 
 	}
 	data, _, err := b.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("get %s: %w", key, err)
+		return err
 	}
 	c, err := DecodeChunk(key, data)
 	if err != nil {

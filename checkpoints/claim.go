@@ -20,7 +20,20 @@ const claimAttempts = 5
 // Every start of a flow claims, also after an error in the same process: an
 // epoch used by two lives names two things alike.
 func Claim(ctx context.Context, b Bucket, v VChannel, begin int64) (*Store, *Document, error) {
-	return claim(ctx, b, v, begin, func(d *Document) error { return sameLog(d, v) })
+	return ClaimBy(ctx, b, v, begin, Signs{})
+}
+
+// ClaimBy is Claim that looks at what lies around the document where a sign
+// speaks against it, before anything is written: ErrOlder or ErrIncomplete if
+// it is not the last one of what is there.
+func ClaimBy(ctx context.Context, b Bucket, v VChannel, begin int64, signs Signs) (*Store, *Document, error) {
+	load := func() (*Document, string, error) { return signs.load(ctx, b, v, begin) }
+	return claimLoaded(ctx, b, v, load, func(d *Document) error {
+		if signs.Home != "" {
+			d.Home = signs.Home
+		}
+		return sameLog(d, v)
+	})
 }
 
 // Names returns the names of this claim. They are made once: a second counter
@@ -29,10 +42,15 @@ func (s *Store) Names() *Names { return s.names }
 
 // claim stores what edit makes of the document under the next epoch.
 func claim(ctx context.Context, b Bucket, v VChannel, begin int64, edit func(*Document) error) (*Store, *Document, error) {
+	load := func() (*Document, string, error) { return loadOrNew(ctx, b, v, begin) }
+	return claimLoaded(ctx, b, v, load, edit)
+}
+
+func claimLoaded(ctx context.Context, b Bucket, v VChannel, load func() (*Document, string, error), edit func(*Document) error) (*Store, *Document, error) {
 	var err error
 	for range claimAttempts {
 		var s *Store
-		s, err = claimOnce(ctx, b, v, begin, edit)
+		s, err = claimOnce(ctx, b, v, load, edit)
 		if err == nil {
 			return s, s.last, s.born(ctx)
 		}
@@ -45,8 +63,8 @@ func claim(ctx context.Context, b Bucket, v VChannel, begin int64, edit func(*Do
 	return nil, nil, fmt.Errorf("claim %s: %w", v.Name(), err)
 }
 
-func claimOnce(ctx context.Context, b Bucket, v VChannel, begin int64, edit func(*Document) error) (*Store, error) {
-	d, etag, err := loadOrNew(ctx, b, v, begin)
+func claimOnce(ctx context.Context, b Bucket, v VChannel, load func() (*Document, string, error), edit func(*Document) error) (*Store, error) {
+	d, etag, err := load()
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +79,7 @@ func claimOnce(ctx context.Context, b Bucket, v VChannel, begin int64, edit func
 	}
 	// A name of host or process would come back and make two lives of one
 	// epoch look like one.
-	d.Version, d.Epoch, d.Owner, d.Sequence = Version, d.Epoch+1, rand.Text(), 0
+	d.Version, d.Epoch, d.Owner, d.Sequence = d.formatVersion(), d.Epoch+1, rand.Text(), 0
 	d.forgetUnpersisted()
 	names, err := NewNames(v, d.Epoch)
 	if err != nil {
@@ -76,7 +94,7 @@ func claimOnce(ctx context.Context, b Bucket, v VChannel, begin int64, edit func
 	o := Object{Parts: [][]byte{data}, Meta: s.Meta()}
 	info, err := b.Put(ctx, key, o, Condition{ETag: etag, Refusals: commitRefusals})
 	if err != nil {
-		return nil, wrapPut(key, err)
+		return nil, err
 	}
 	s.etag, s.last = info.ETag, d
 	return s, nil
@@ -91,7 +109,7 @@ func loadOrNew(ctx context.Context, b Bucket, v VChannel, begin int64) (*Documen
 	if _, err := b.Stat(ctx, BornKey(v.Name())); errors.Is(err, ErrNotExist) {
 		return newDocument(v, begin), "", nil
 	} else if err != nil {
-		return nil, "", fmt.Errorf("stat %s: %w", BornKey(v.Name()), err)
+		return nil, "", err
 	}
 	// It may have been born since we looked.
 	d, info, err = Load(ctx, b, v.Name())
@@ -107,6 +125,7 @@ func newDocument(v VChannel, begin int64) *Document {
 		VChannel: v.Name(), Topic: v.Topic, Partition: v.Partition, TopicID: v.TopicID,
 		ReadFrom:    Position{Offset: begin, LeaderEpoch: -1},
 		Seek:        Position{Offset: begin, LeaderEpoch: -1},
+		Manifests:   new(int64),
 		Collections: map[int64]*Collection{},
 		Segments:    map[int64]*Segment{},
 	}
@@ -136,14 +155,11 @@ func (d *Document) forgetUnpersisted() {
 func (s *Store) born(ctx context.Context) error {
 	key := BornKey(s.vchannel.Name())
 	if _, err := s.bucket.Stat(ctx, key); !errors.Is(err, ErrNotExist) {
-		if err != nil {
-			return fmt.Errorf("stat %s: %w", key, err)
-		}
-		return nil
+		return err
 	}
 	_, err := s.bucket.Put(ctx, key, Object{Parts: [][]byte{[]byte("{}\n")}, Meta: Meta(s.vchannel.Name(), 0)}, Condition{})
 	if errors.Is(err, ErrConflict) {
 		return nil // somebody marked it in other words
 	}
-	return wrapPut(key, err)
+	return err
 }

@@ -39,6 +39,7 @@ func (d *Document) event(e Event) error {
 	case DropCollection:
 		d.dropCollection(c, &e)
 	}
+	e.Generation = d.Generation()
 	d.Events = append(d.Events, e)
 	return nil
 }
@@ -107,9 +108,25 @@ func (e *Event) check() error {
 	}
 	switch e.Kind {
 	case CreateCollection, AlterCollection, DropCollection, CreatePartition, DropPartition:
+		if e.Generation < 0 {
+			return fmt.Errorf("DDL event of generation %d: %w", e.Generation, ErrInvalid)
+		}
 		return nil
 	}
 	return fmt.Errorf("DDL event %q at offset %d: %w", e.Kind, e.Offset, ErrInvalid)
+}
+
+// eventPlace is where an event stood: of two generations of a log two events
+// may stand at one offset.
+type eventPlace struct {
+	generation int
+	offset     int64
+}
+
+func (e *Event) place() eventPlace { return eventPlace{e.Generation, e.Offset} }
+
+func (e *Event) key(vchannel, topicID string) string {
+	return EventKey(vchannel, LogName(topicID, e.Generation), e.Offset)
 }
 
 // eventFile is a DDL event as an object of its own.
@@ -129,7 +146,7 @@ func DecodeEvent(key string, data []byte) (*Event, error) {
 	if err := f.Event.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
-	if f.Version != Version || EventKey(f.VChannel, f.TopicID, f.Event.Offset) != key {
+	if f.Version != Version || f.Event.key(f.VChannel, f.TopicID) != key {
 		return nil, fmt.Errorf("%s: holds version %d, offset %d of %s: %w", key, f.Version, f.Event.Offset, f.VChannel, ErrInvalid)
 	}
 	return &f.Event, nil
@@ -137,25 +154,25 @@ func DecodeEvent(key string, data []byte) (*Event, error) {
 
 // putEvent stores a DDL event that d, a committed document, shows.
 func putEvent(ctx context.Context, b Bucket, d *Document, e Event, meta map[string]string) error {
-	key := EventKey(d.VChannel, d.TopicID, e.Offset)
+	key := e.key(d.VChannel, d.TopicID)
 	data, err := json.Marshal(eventFile{Version, d.VChannel, d.TopicID, e})
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	_, err = b.Put(ctx, key, Object{Parts: [][]byte{data}, Meta: meta}, Condition{})
 	if !errors.Is(err, ErrConflict) {
-		return wrapPut(key, err)
+		return err
 	}
 	stored, _, getErr := b.Get(ctx, key)
 	if getErr != nil {
-		return fmt.Errorf("get %s: %w", key, getErr)
+		return getErr
 	}
 	have, decodeErr := DecodeEvent(key, stored)
 	if decodeErr != nil {
 		return decodeErr
 	}
 	if !sameJSON(have, e) {
-		return fmt.Errorf("put %s: it holds another event: %w", key, err)
+		return fmt.Errorf("%w: it holds another event", err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (t *Tracker) putFolds(ctx context.Context, d *Document, folds []foldOf) err
 	err := parallel(ctx, settlers, len(folds), func(ctx context.Context, i int) error {
 		o := Object{Parts: [][]byte{folds[i].data}, Meta: meta}
 		_, err := t.store.bucket.Put(ctx, folds[i].key, o, Condition{Refusals: commitRefusals})
-		return wrapPut(folds[i].key, err)
+		return err
 	})
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func LoadManifest(ctx context.Context, b Bucket, r SegmentRef) (*Manifest, error
 	key := ManifestKey(r.Collection, r.Partition, r.Segment)
 	data, _, err := b.Get(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+		return nil, err
 	}
 	return DecodeManifest(key, data)
 }
@@ -86,15 +86,14 @@ func putManifest(ctx context.Context, b Bucket, m *Manifest, meta map[string]str
 	key := m.ManifestKey()
 	_, err = b.Put(ctx, key, Object{Parts: [][]byte{data}, Meta: meta}, Condition{})
 	if !errors.Is(err, ErrConflict) {
-		return wrapPut(key, err)
+		return err
 	}
 	have, loadErr := LoadManifest(ctx, b, SegmentRef{m.Collection, m.Partition, m.ID})
 	if loadErr != nil {
 		return loadErr
 	}
 	if !have.same(m) {
-		return fmt.Errorf("put %s: it holds [%d, %d) of %s: %w",
-			key, have.Start.Offset, have.End.Offset, have.VChannel, err)
+		return fmt.Errorf("%w: it holds [%d, %d) of %s", err, have.Start.Offset, have.End.Offset, have.VChannel)
 	}
 	return nil
 }
@@ -102,11 +101,4 @@ func putManifest(ctx context.Context, b Bucket, m *Manifest, meta map[string]str
 // same compares content; another release may have written it otherwise.
 func (m *Manifest) same(o *Manifest) bool {
 	return m.VChannel == o.VChannel && m.TopicID == o.TopicID && sameJSON(m.Segment, o.Segment)
-}
-
-func wrapPut(key string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("put %s: %w", key, err)
 }

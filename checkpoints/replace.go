@@ -3,7 +3,6 @@ package checkpoints
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // Replace stores an object whatever is under its key, for keys that only one
@@ -11,12 +10,11 @@ import (
 func Replace(ctx context.Context, b Bucket, key string, o Object) (Info, error) {
 	info, err := b.Put(ctx, key, o, Condition{Refusals: 10})
 	if !errors.Is(err, ErrConflict) {
-		return info, wrapPut(key, err)
+		return info, err
 	}
 	old, err := b.Stat(ctx, key)
 	if err != nil {
-		return Info{}, fmt.Errorf("stat %s: %w", key, err)
+		return Info{}, err
 	}
-	info, err = b.Put(ctx, key, o, Condition{ETag: old.ETag, Refusals: 10})
-	return info, wrapPut(key, err)
+	return b.Put(ctx, key, o, Condition{ETag: old.ETag, Refusals: 10})
 }

@@ -49,7 +49,7 @@ func load(ctx context.Context, b Bucket, vchannel string) (*Document, []byte, In
 	key := DocumentKey(vchannel)
 	data, info, err := b.Get(ctx, key)
 	if err != nil {
-		return nil, nil, Info{}, fmt.Errorf("get %s: %w", key, err)
+		return nil, nil, Info{}, err
 	}
 	d, err := Decode(vchannel, data)
 	return d, data, info, err
@@ -97,7 +97,7 @@ func (s *Store) put(ctx context.Context, data []byte) error {
 		}
 		// The document gone is like another one stored: not ours any more.
 		if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotExist) {
-			return wrapPut(key, err)
+			return err
 		}
 		stored, err := s.readBack(ctx, data)
 		if err != nil || stored {

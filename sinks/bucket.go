@@ -91,6 +91,13 @@ func (b *Bucket) Close() { b.close() }
 // Name is the endpoint and the bucket, for people.
 func (b *Bucket) Name() string { return b.name }
 
+// Home is host, bucket and root: where everything lies, told apart from where
+// a copy of it lies. Two names of one host are two homes.
+func (b *Bucket) Home() string {
+	host, _, _ := b.cfg.host() // NewBucket has seen that it is one
+	return strings.TrimSuffix(host+"/"+b.cfg.Bucket+"/"+b.prefix, "/")
+}
+
 // Waiting tells whether calls wait for the store, since when and why.
 func (b *Bucket) Waiting() Waiting { return b.waits.state() }
 

@@ -56,10 +56,8 @@ func PutCompound(ctx context.Context, b checkpoints.Bucket, seg *checkpoints.Seg
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	parts[0], parts[2*len(logs)] = []byte("["), []byte("]")
-	if _, err := b.Put(ctx, key, checkpoints.Object{Parts: parts, Meta: meta}, checkpoints.Condition{}); err != nil {
-		return fmt.Errorf("put %s: %w", key, err)
-	}
-	return nil
+	_, err = b.Put(ctx, key, checkpoints.Object{Parts: parts, Meta: meta}, checkpoints.Condition{})
+	return err
 }
 
 // flushStats reads the key statistics of one flush. What is damaged must not
@@ -68,7 +66,7 @@ func flushStats(ctx context.Context, b checkpoints.Bucket, seg *checkpoints.Segm
 	key := checkpoints.StatsLogKey(seg.Collection, seg.Partition, seg.ID, seg.PKField, l.ID)
 	data, _, err := b.Get(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+		return nil, err
 	}
 	stats, err := binlog.ReadKeyStats(data)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/minio/minio-go/v7"
 
@@ -28,7 +27,7 @@ func (b *Bucket) CopyFrom(ctx context.Context, from *Bucket, source, key string)
 	// that is larger than all of that passes alone.
 	info, err := from.Stat(ctx, source)
 	if err != nil {
-		return 0, fmt.Errorf("stat %s: %w", source, err)
+		return 0, err
 	}
 	weight := min(info.Size, passingMax)
 	if err := b.passing.Acquire(ctx, weight); err != nil {
@@ -37,7 +36,7 @@ func (b *Bucket) CopyFrom(ctx context.Context, from *Bucket, source, key string)
 	defer b.passing.Release(weight)
 	data, _, err := from.Get(ctx, source)
 	if err != nil {
-		return 0, fmt.Errorf("get %s: %w", source, err)
+		return 0, err
 	}
 	_, err = checkpoints.Replace(ctx, b, key, checkpoints.Object{Parts: [][]byte{data}})
 	return int64(len(data)), err

@@ -43,7 +43,7 @@ func (s *Sink) quarantine(ctx context.Context, cut *stages.Cut) error {
 		_, err = s.shared.Bucket.Put(ctx, key, checkpoints.Object{Parts: [][]byte{body}, Meta: s.cfg.Meta}, checkpoints.Condition{})
 		// There already is stored: another life may have said it in other words.
 		if err != nil && !errors.Is(err, checkpoints.ErrConflict) {
-			return fmt.Errorf("put %s: %w", key, err)
+			return err
 		}
 	}
 	return nil

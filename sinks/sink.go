@@ -196,7 +196,7 @@ func (s *Sink) put(ctx context.Context, file namedFile) (err error) {
 	}()
 	o := checkpoints.Object{Parts: file.Parts, CRC32C: &file.CRC32C, Meta: s.cfg.Meta}
 	if _, err := s.shared.Bucket.Put(ctx, file.key, o, checkpoints.Condition{}); err != nil {
-		return fmt.Errorf("put %s: %w", file.key, err)
+		return err
 	}
 	file.Free()
 	return nil

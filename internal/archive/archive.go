@@ -61,7 +61,7 @@ func (a *Archive) names(ctx context.Context) ([]string, error) {
 	var names []string
 	for info, err := range a.bucket.List(ctx, checkpoints.DocumentPrefix) {
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", checkpoints.DocumentPrefix, err)
+			return nil, err
 		}
 		key := strings.TrimPrefix(info.Key, checkpoints.DocumentPrefix)
 		name, born := strings.CutSuffix(key, ".born")

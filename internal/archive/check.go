@@ -128,7 +128,7 @@ func (c *check) atRest(ctx context.Context) error {
 	for _, v := range c.archive.vchannels {
 		info, err := c.archive.bucket.Stat(ctx, checkpoints.DocumentKey(v.Name))
 		if err != nil && !errors.Is(err, checkpoints.ErrNotExist) {
-			return fmt.Errorf("stat %s: %w", checkpoints.DocumentKey(v.Name), err)
+			return err
 		}
 		if v.Err == nil && info.ETag != v.ETag {
 			c.problem("%s: the document changed during the check; nothing may write meanwhile", v.Name)

@@ -138,7 +138,7 @@ func (c *check) kept(ctx context.Context, l *expectedLog, key string) (int64, er
 	}
 	data, _, err := c.archive.bucket.Get(ctx, key)
 	if err != nil {
-		return offset, fmt.Errorf("get %s: %w", key, err)
+		return offset, err
 	}
 	var record struct {
 		Offset int64  `json:"offset"`

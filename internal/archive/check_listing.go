@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ func (c *check) listings(ctx context.Context) error {
 	for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", manifestPrefix} {
 		for info, err := range c.archive.bucket.List(ctx, prefix) {
 			if err != nil {
-				return fmt.Errorf("list %s: %w", prefix, err)
+				return err
 			}
 			if err := c.listed(ctx, info); err != nil {
 				return err
@@ -94,7 +93,7 @@ func (c *check) unreferenced(ctx context.Context, info checkpoints.Info, log str
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("stat %s: %w", info.Key, err)
+		return err
 	}
 	vchannel := stat.Meta[checkpoints.MetaVChannel]
 	epoch, _ := strconv.ParseInt(stat.Meta[checkpoints.MetaEpoch], 10, 64)

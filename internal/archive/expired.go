@@ -44,7 +44,7 @@ func (a *Archive) loadExpired(ctx context.Context) error {
 	a.expired = map[int64]bool{}
 	for info, err := range a.bucket.List(ctx, expiredPrefix) {
 		if err != nil {
-			return fmt.Errorf("list %s: %w", expiredPrefix, err)
+			return err
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(info.Key, expiredPrefix), ".json")
 		if id, err := strconv.ParseInt(name, 10, 64); err == nil && info.Key == expiredKey(id) {
@@ -124,8 +124,5 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 			err = nil
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("put %s: %w", key, err)
-	}
-	return nil
+	return err
 }

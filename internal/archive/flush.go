@@ -160,7 +160,7 @@ func (a *Archive) Flush(ctx context.Context, s *Segment, l checkpoints.Log) (*Fl
 func (a *Archive) file(ctx context.Context, key string) (File, error) {
 	data, info, err := a.bucket.Get(ctx, key)
 	if err != nil {
-		return File{}, fmt.Errorf("get %s: %w", key, err)
+		return File{}, err
 	}
 	info.Key = key
 	if strings.HasPrefix(key, "stats_log/") {

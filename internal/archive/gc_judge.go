@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -26,7 +25,7 @@ func (g *Collector) candidates(ctx context.Context) iter.Seq2[candidate, error] 
 		for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", manifestPrefix, probePrefix} {
 			for info, err := range g.archive.bucket.List(ctx, prefix) {
 				if err != nil {
-					yield(candidate{}, fmt.Errorf("list %s: %w", prefix, err))
+					yield(candidate{}, err)
 					return
 				}
 				if c, ok := g.candidate(prefix, info); ok && !yield(c, nil) {
@@ -89,7 +88,7 @@ func (g *Collector) judge(ctx context.Context, c candidate) (candidate, error) {
 		return c, nil
 	}
 	if err := g.o.Remove.Remove(ctx, c.Key); err != nil {
-		return c, fmt.Errorf("remove %s: %w", c.Key, err)
+		return c, err
 	}
 	return c, nil
 }
@@ -102,7 +101,7 @@ func (g *Collector) owner(ctx context.Context, c *candidate) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("stat %s: %w", c.Key, err)
+		return err
 	}
 	c.VChannel = info.Meta[checkpoints.MetaVChannel]
 	c.Epoch, _ = strconv.ParseInt(info.Meta[checkpoints.MetaEpoch], 10, 64)

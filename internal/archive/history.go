@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ func eventPrefix(vchannel string) string { return "ddl/" + vchannel + "/" }
 func (a *Archive) event(ctx context.Context, key string) (*Event, error) {
 	data, _, err := a.bucket.Get(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+		return nil, err
 	}
 	e, err := checkpoints.DecodeEvent(key, data)
 	if err != nil {
@@ -68,9 +67,6 @@ func (a *Archive) event(ctx context.Context, key string) (*Event, error) {
 func (a *Archive) list(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for info, err := range a.bucket.List(ctx, prefix) {
-			if err != nil {
-				err = fmt.Errorf("list %s: %w", prefix, err)
-			}
 			if !yield(info.Key, err) || err != nil {
 				return
 			}

@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -85,7 +84,7 @@ func (a *Archive) manifestKeys(ctx context.Context, prefix string) iter.Seq2[str
 	return func(yield func(string, error) bool) {
 		for info, err := range a.bucket.List(ctx, prefix) {
 			if err != nil {
-				yield("", fmt.Errorf("list %s: %w", prefix, err))
+				yield("", err)
 				return
 			}
 			if _, chunk, ok := parseManifestKey(info.Key); ok && chunk == "" && !yield(info.Key, nil) {

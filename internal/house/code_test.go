@@ -35,6 +35,8 @@ var rules = []rule{
 		i, ok := n.(*ast.ImportSpec)
 		return ok && (i.Path.Value == `"unsafe"` || i.Path.Value == `"C"`)
 	}},
+	// The bucket names call and key, see checkpoints.Bucket.
+	{name: "an error of the store names its key once", except: []string{"sinks/retry.go", "internal/membucket/membucket.go"}, find: namesKeyAgain},
 	// A step is a pure function of what it gets, so that a script can test it.
 	{name: "steps have no clock", only: "stages/", find: calls("time", "Now", "Since", "Until", "After", "NewTimer", "NewTicker", "Sleep")},
 	{name: "steps have no goroutines", only: "stages/", find: func(n ast.Node) bool { _, ok := n.(*ast.GoStmt); return ok }},
@@ -98,6 +100,7 @@ func f(c chan int) {
 	last := 1 - endOffset
 	p.Offset++
 	for offset := range 3 { use(offset - 1) }
+	fmt.Errorf("get %s: %w", key, err)
 }`
 	f, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.SkipObjectResolution)
 	if err != nil {
@@ -133,6 +136,16 @@ func calls(pkg string, names ...string) func(ast.Node) bool {
 		}
 		return false
 	}
+}
+
+// namesKeyAgain finds fmt.Errorf("get %s: %w", key, err) and the like.
+func namesKeyAgain(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || !calls("fmt", "Errorf")(n) {
+		return false
+	}
+	text, ok := call.Args[0].(*ast.BasicLit)
+	return ok && slices.Contains([]string{"get", "put", "stat", "list", "remove", "copy"}, strings.TrimSuffix(strings.Trim(text.Value, `"`), " %s: %w"))
 }
 
 // countsOffset finds offset + 1, 1 + offset, offset - 1, offset++ and the

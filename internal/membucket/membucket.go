@@ -75,7 +75,13 @@ func (b *Bucket) After(h Hook) {
 	b.after = h
 }
 
-func (b *Bucket) call(ctx context.Context, c Call, do func() error) error {
+// call names itself and its key in every error, as checkpoints.Bucket asks.
+func (b *Bucket) call(ctx context.Context, c Call, do func() error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s %s: %w", c.Op, c.Key, err)
+		}
+	}()
 	b.mu.Lock()
 	b.calls = append(b.calls, c)
 	before, after := b.before, b.after
@@ -89,7 +95,7 @@ func (b *Bucket) call(ctx context.Context, c Call, do func() error) error {
 		return context.Cause(ctx)
 	}
 	b.mu.Lock()
-	err := do()
+	err = do()
 	b.mu.Unlock()
 	if after != nil && err == nil {
 		err = after(ctx, c)
@@ -107,7 +113,7 @@ func (b *Bucket) Put(ctx context.Context, key string, o checkpoints.Object, c ch
 			info = old.info
 			return nil
 		case exists != (c.ETag != "") || exists && old.info.ETag != c.ETag:
-			return fmt.Errorf("%s: %w", key, checkpoints.ErrConflict)
+			return checkpoints.ErrConflict
 		}
 		info = b.set(key, data, o.Meta)
 		return nil
@@ -128,7 +134,7 @@ func (b *Bucket) Get(ctx context.Context, key string) (data []byte, info checkpo
 	err = b.call(ctx, Call{Op: Get, Key: key}, func() error {
 		o, ok := b.objects[key]
 		if !ok {
-			return fmt.Errorf("%s: %w", key, checkpoints.ErrNotExist)
+			return checkpoints.ErrNotExist
 		}
 		data, info = bytes.Clone(o.data), o.info
 		return nil
@@ -141,7 +147,7 @@ func (b *Bucket) Stat(ctx context.Context, key string) (info checkpoints.Info, e
 	err = b.call(ctx, Call{Op: Stat, Key: key}, func() error {
 		o, ok := b.objects[key]
 		if !ok {
-			return fmt.Errorf("%s: %w", key, checkpoints.ErrNotExist)
+			return checkpoints.ErrNotExist
 		}
 		info = o.info
 		return nil

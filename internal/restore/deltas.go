@@ -85,7 +85,7 @@ func (st *stager) mayHold(ctx context.Context, s *archive.LiveSegment) (func([]b
 		key := checkpoints.StatsLogKey(s.Collection, s.Partition, s.ID, s.PKField, f.ID)
 		data, _, err := st.archive.Get(ctx, key)
 		if err != nil {
-			return nil, fmt.Errorf("get %s: %w", key, err)
+			return nil, err
 		}
 		of, err := binlog.ReadKeyStats(data)
 		if err != nil {

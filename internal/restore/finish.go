@@ -42,7 +42,7 @@ func (r *run) clean(ctx context.Context) error {
 	g.SetLimit(copies)
 	for info, err := range r.o.Stage.List(gctx, r.prefix) {
 		if err != nil {
-			return errors.Join(fmt.Errorf("list %s: %w", r.prefix, err), g.Wait())
+			return errors.Join(err, g.Wait())
 		}
 		if info.Key != r.prefix+journalKey {
 			g.Go(func() error { return r.o.Stage.Remove(gctx, info.Key) })

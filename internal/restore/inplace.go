@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"flowgraph/checkpoints"
@@ -36,7 +35,7 @@ func (r *run) inPlace(ctx context.Context, b batch) (bool, error) {
 	prefix := inserts("", b.segments[0])
 	for info, err := range r.o.Archive.List(ctx, prefix) {
 		if err != nil {
-			return false, fmt.Errorf("list %s: %w", prefix, err)
+			return false, err
 		}
 		if !want[info.Key] {
 			return false, nil

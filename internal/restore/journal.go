@@ -53,7 +53,7 @@ func loadJournal(ctx context.Context, stage Stage, prefix string) (*journal, err
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", key, err)
+		return nil, err
 	}
 	j := &journal{stage: stage, key: key, etag: info.ETag}
 	if err := json.Unmarshal(data, j); err != nil || j.Version != 1 {
@@ -74,10 +74,10 @@ func (j *journal) change(ctx context.Context, do func()) error {
 	}
 	info, err := j.stage.Put(ctx, j.key, checkpoints.Object{Parts: [][]byte{data}}, checkpoints.Condition{ETag: j.etag, Refusals: 10})
 	if errors.Is(err, checkpoints.ErrConflict) {
-		return fmt.Errorf("%s: %w: %w", j.key, ErrUnderWay, err)
+		return fmt.Errorf("%w: %w", ErrUnderWay, err)
 	}
 	if err != nil {
-		return fmt.Errorf("put %s: %w", j.key, err)
+		return err
 	}
 	j.etag = info.ETag
 	return nil

@@ -89,7 +89,7 @@ func (st *stager) flush(ctx context.Context, prefix string, s *archive.LiveSegme
 			continue
 		}
 		if err := st.file(ctx, checkpoints.InsertLogKey(s.Collection, s.Partition, s.ID, f.ID, log.ID), key, f.ID); err != nil {
-			return fmt.Errorf("stage %s: %w", key, err)
+			return err
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (st *stager) file(ctx context.Context, source, key string, field int64) err
 	}
 	data, _, err := st.archive.Get(ctx, source)
 	if err != nil {
-		return fmt.Errorf("get %s: %w", source, err)
+		return err
 	}
 	if err := binlog.Renumber(data, st.id(field)); err != nil {
 		return fmt.Errorf("%s: %w", source, err)

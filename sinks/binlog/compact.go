@@ -4,11 +4,16 @@ import "encoding/binary"
 
 // Types of Thrift's compact protocol.
 const (
+	thriftTrue   = 1
+	thriftFalse  = 2
 	thriftByte   = 3
+	thriftI16    = 4
 	thriftI32    = 5
 	thriftI64    = 6
+	thriftDouble = 7
 	thriftBinary = 8
 	thriftList   = 9
+	thriftSet    = 10
 	thriftStruct = 12
 )
 
@@ -49,9 +54,9 @@ func (c *compact) i8(id int16, v int8) {
 
 // bool has its value in the type.
 func (c *compact) bool(id int16, v bool) {
-	kind := byte(2)
+	kind := byte(thriftFalse)
 	if v {
-		kind = 1
+		kind = thriftTrue
 	}
 	c.field(id, kind)
 }

@@ -69,6 +69,9 @@ type payload struct {
 }
 
 func openPayload(b []byte) (*payload, error) {
+	if err := checkFooter(b); err != nil {
+		return nil, err
+	}
 	props := parquet.NewReaderProperties(memory.NewGoAllocator())
 	props.MaxUncompressedPageSize = min(pageFloor+pageFactor*int64(len(b)), maxPayload)
 	r, err := file.NewParquetReader(bytes.NewReader(b), file.WithReadProps(props))
