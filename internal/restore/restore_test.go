@@ -10,7 +10,9 @@ import (
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
+	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
+	"flowgraph/internal/membucket"
 	"flowgraph/internal/restore"
 )
 
@@ -264,4 +266,28 @@ func TestTwoRestoresIntoOneCollectionDoNotMix(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	f.same(plan, "copy")
+}
+
+// Who may not write where the rows are to be staged learns of it before there
+// is an empty collection.
+func TestARefusedStageLeavesNoCollectionBehind(t *testing.T) {
+	b := archived(t, "ddl")
+	f := newMilvus(t)
+	f.bucket.Before(func(_ context.Context, c membucket.Call) error {
+		if c.Op == membucket.Put {
+			return checkpoints.ErrRefused
+		}
+		return nil
+	})
+	if _, _, err := f.begin(b, live(t, b, archive.LiveOptions{Collection: "ddl"}), "copy"); !errors.Is(err, checkpoints.ErrRefused) {
+		t.Fatalf("got %v", err)
+	}
+	if len(f.collections) > 0 {
+		t.Error("the collection is there")
+	}
+	f.bucket.Before(nil)
+	plan, _, err := f.begin(b, live(t, b, archive.LiveOptions{Collection: "ddl"}), "copy")
+	if err != nil || f.same(plan, "copy") == 0 {
+		t.Errorf("once it is allowed: %v", err)
+	}
 }

@@ -8,8 +8,13 @@ import (
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
 
+	"flowgraph/checkpoints"
 	"flowgraph/internal/milvus"
 )
+
+// tryRefusals is how often the first object that is staged is sent again
+// after a refusal.
+const tryRefusals = 3
 
 // target makes the collection or checks the one that is there, and makes the
 // partitions. It returns the collection's ID.
@@ -28,6 +33,9 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 		return 0, err
 	}
 	if have == nil {
+		if err := r.tryStage(ctx); err != nil {
+			return 0, err
+		}
 		partitions := 0
 		if partitionKey(schema) {
 			partitions = r.plan.Live.PartitionsMade()
@@ -48,6 +56,19 @@ func (r *run) target(ctx context.Context) (id int64, err error) {
 	}
 	r.moved = moved(ids)
 	return have.ID, r.partitions(ctx)
+}
+
+// tryStage puts an object where all will be staged: one that may not be put
+// must not leave an empty collection behind. One that cannot be removed goes,
+// or is told of, with what else is staged.
+func (r *run) tryStage(ctx context.Context) error {
+	key := r.prefix + "try"
+	_, err := r.o.Stage.Put(ctx, key, checkpoints.Object{Parts: [][]byte{[]byte("{}\n")}}, checkpoints.Condition{Refusals: tryRefusals})
+	if err != nil {
+		return fmt.Errorf("collection %s is not made, since nothing can be staged: %w", r.o.Target, err)
+	}
+	_ = r.o.Stage.Remove(ctx, key)
+	return nil
 }
 
 // schema is what the target is to have. Milvus computes no function's results
