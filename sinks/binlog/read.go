@@ -13,9 +13,12 @@ import (
 )
 
 // What a file may expand to: rows that are alike shrink a thousandfold, but a
-// damaged count must not ask for all the memory there is.
+// damaged count must not ask for all the memory there is. A page is made room
+// for as large as its header says before it is unpacked; no four bytes of zstd
+// can become more than one block of 128 KiB.
 const (
 	pageFloor, pageFactor     = 128 << 20, 256
+	zstdFactor                = 128 << 10 / 4
 	columnFloor, columnFactor = 256 << 20, 1024
 )
 
@@ -73,12 +76,13 @@ func openPayload(b []byte) (*payload, error) {
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(memory.NewGoAllocator())
-	props.MaxUncompressedPageSize = min(pageFloor+pageFactor*int64(len(b)), maxPayload)
+	size := int64(len(b))
+	props.MaxUncompressedPageSize = min(zstdFactor*size, pageFloor+pageFactor*size, maxPayload)
 	r, err := file.NewParquetReader(bytes.NewReader(b), file.WithReadProps(props))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return &payload{r: r, size: int64(len(b)), limit: columnFloor + columnFactor*int64(len(b))}, nil
+	return &payload{r: r, size: size, limit: columnFloor + columnFactor*size}, nil
 }
 
 // describe fills in what a dump shows, and checks the places of all column
