@@ -33,11 +33,12 @@ type RestoreCommand struct {
 	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
 	MilvusFlags
 
-	StageEndpoint  Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
-	StageBucket    string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
-	StageRoot      string   `help:"Path in it under which files lie while Milvus imports them." default:"flowgraph-restore" placeholder:"PATH" group:"Staging"`
-	StageAccessKey Secret   `help:"Access key of another store." placeholder:"KEY" group:"Staging"`
-	StageSecretKey Secret   `help:"Secret key of another store." placeholder:"KEY" group:"Staging"`
+	StageEndpoint     Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
+	StageBucket       string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
+	StageRoot         string   `help:"Path in it under which files lie while Milvus imports them." default:"flowgraph-restore" placeholder:"PATH" group:"Staging"`
+	StageAccessKey    Secret   `help:"Access key of another store." placeholder:"KEY" group:"Staging"`
+	StageSecretKey    Secret   `help:"Secret key of another store." placeholder:"KEY" group:"Staging"`
+	StageSessionToken Secret   `help:"Session token of temporary keys of another store." placeholder:"TOKEN" group:"Staging"`
 	S3Flags
 }
 
@@ -50,6 +51,8 @@ func (c *RestoreCommand) Validate() error {
 		return errors.New("--stage-root is empty: files for Milvus must lie apart from everything else")
 	case c.StageAccessKey.IsSet() != c.StageSecretKey.IsSet():
 		return errors.New("--stage-access-key and --stage-secret-key belong together")
+	case c.StageSessionToken.IsSet() && !c.StageAccessKey.IsSet():
+		return errors.New("--stage-session-token needs --stage-access-key and --stage-secret-key")
 	}
 	return errors.Join(c.MilvusFlags.Validate(), c.S3Flags.Validate())
 }
@@ -87,14 +90,9 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	defer client.Close()
 	told = newProgress(p.Stderr, "flushes staged")
 	defer told.end()
-	result, err := restore.Run(p.Stop, plan, restore.Options{
-		Milvus: client, Archive: bucket, Stage: st, Target: c.target(live), AcceptNewKeys: c.AcceptNewKeys, WithoutFunctions: c.WithoutFuncs, AddRows: c.AddRows,
-		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30, Progress: told.stage,
-		Stuck: func(task int64, partition string) {
-			log.Warn().Int64("task", task).Str("partition", partition).
-				Msgf("Milvus has not moved this import for a minute. After a restart of Milvus it may wait for a node that is gone, until rootCoord.importTaskExpiration (15 minutes): to have it sooner end this command, drop %s in Milvus and run the command again", c.target(live))
-		},
-	})
+	o := c.options(c.target(live), log)
+	o.Milvus, o.Archive, o.Stage, o.Progress = client, bucket, st, told.stage
+	result, err := restore.Run(p.Stop, plan, o)
 	told.end()
 	if err != nil {
 		return restoreError(err)
@@ -104,6 +102,18 @@ func (c *RestoreCommand) Run(p *Process, log zerolog.Logger) error {
 	}
 	_, err = fmt.Fprintf(p.Stdout, "\nrestored %d rows into %s, as many as the archive has; an index is made and the collection loaded by you\n", result.Total, c.target(live))
 	return err
+}
+
+// options are what the flags say, for a restore into target.
+func (c *RestoreCommand) options(target string, log zerolog.Logger) restore.Options {
+	return restore.Options{
+		Target: target, AcceptNewKeys: c.AcceptNewKeys, WithoutFunctions: c.WithoutFuncs, AddRows: c.AddRows,
+		Here: c.here(), Quiet: c.InPlace, Every: time.Second, Patience: 30,
+		Stuck: func(task int64, partition string) {
+			log.Warn().Int64("task", task).Str("partition", partition).
+				Msgf("Milvus has not moved this import for a minute. After a restart of Milvus it may wait for a node that is gone, until rootCoord.importTaskExpiration (15 minutes): to have it sooner end this command, drop %s in Milvus and run the command again", target)
+		},
+	}
 }
 
 // restoreError adds what the user can do.
@@ -136,28 +146,21 @@ func (c *RestoreCommand) live(p *Process, bucket *sinks.Bucket, st *stageBucket)
 	if err != nil {
 		return nil, err
 	}
-	find := func(until uint64) (*archive.Live, error) {
-		l, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: until})
-		if errors.Is(err, archive.ErrNoCollection) {
-			err = fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
-		}
-		return l, err
-	}
-	live, err := find(uint64(c.Until))
+	o := archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: uint64(c.Until)}
+	live, err := findLive(p.Stop, a, o)
 	if err != nil {
 		return nil, err
 	}
 	if c.Until == 0 && !c.DryRun {
-		until, err := restore.Unfinished(p.Stop, st, c.MilvusDatabase, c.target(live))
-		if err != nil {
+		if o.Until, err = restore.Unfinished(p.Stop, st, c.MilvusDatabase, c.target(live)); err != nil {
 			return nil, err
 		}
-		if until > 0 {
-			told.end()
-			fmt.Fprintf(p.Stderr, "going on with the restore as of %s\n", moment(until))
-			if live, err = find(until); err != nil {
-				return nil, err
-			}
+	}
+	if o.Until != uint64(c.Until) {
+		told.end()
+		fmt.Fprintf(p.Stderr, "going on with the restore as of %s\n", moment(o.Until))
+		if live, err = findLive(p.Stop, a, o); err != nil {
+			return nil, err
 		}
 	}
 	told.end()
@@ -176,8 +179,7 @@ func (c *RestoreCommand) stage(from *sinks.Bucket, log zerolog.Logger) (*stageBu
 	cfg.Root = c.StageRoot
 	cfg.Endpoint, cfg.Bucket = cmp.Or(c.StageEndpoint.String(), cfg.Endpoint), cmp.Or(c.StageBucket, cfg.Bucket)
 	if c.StageAccessKey.IsSet() {
-		cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = c.StageAccessKey.Reveal(), c.StageSecretKey.Reveal(), ""
-		cfg.Keys = nil
+		withKeys(&cfg, "stage", c.StageAccessKey, c.StageSecretKey, c.StageSessionToken, log)
 	}
 	b, err := sinks.NewBucket(cfg, log, sinks.Hooks{})
 	return &stageBucket{b, from, c.StageRoot + "/"}, err

@@ -1,8 +1,12 @@
 package cli_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"flowgraph/internal/cli"
@@ -43,6 +47,7 @@ func TestARestoreSaysWhatIsMissing(t *testing.T) {
 		{"--collection ddl --milvus nowhere", "HOST:PORT", cli.ExitUsage},
 		{"--milvus 127.0.0.1:1", "--collection", cli.ExitUsage},
 		{"--collection ddl --milvus 127.0.0.1:1 --stage-access-key a", "belong together", cli.ExitUsage},
+		{"--collection ddl --milvus 127.0.0.1:1 --stage-session-token a", "--stage-session-token needs", cli.ExitUsage},
 		{"--collection gon --dry-run", `did you mean "gone"?`, cli.ExitFailed},
 		{"--collection ddl --milvus 127.0.0.1:1", "the same command goes on", cli.ExitFailed},
 	} {
@@ -50,6 +55,29 @@ func TestARestoreSaysWhatIsMissing(t *testing.T) {
 		if r.code != c.code || !strings.Contains(r.err, c.want) {
 			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.err)
 		}
+	}
+}
+
+// Temporary keys without their token are no keys.
+func TestTheStageIsAskedWithItsOwnSessionToken(t *testing.T) {
+	env, _ := archived(t, "ddl")
+	var tokens sync.Map
+	stage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tokens.Store(r.Header.Get("X-Amz-Security-Token"), true)
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, "<Error><Code>NoSuchKey</Code></Error>")
+	}))
+	defer stage.Close()
+	env = append(env, "FLOWGRAPH_S3_REGION=us-east-1", "FLOWGRAPH_STAGE_SESSION_TOKEN_FILE="+file(t, "temporary\n"))
+	flowgraph(t, env, "restore", "--collection", "ddl", "--milvus", "127.0.0.1:1", "--stage-endpoint", stage.URL, "--stage-access-key", "a", "--stage-secret-key", "b")
+	n := 0
+	for token := range tokens.Range {
+		if n++; token != "temporary" {
+			t.Errorf("asked with the token %q", token)
+		}
+	}
+	if n == 0 {
+		t.Error("the stage was not asked")
 	}
 }
 

@@ -60,12 +60,18 @@ func (f S3Flags) open(ctx context.Context, log zerolog.Logger) (*sinks.Bucket, e
 func (f S3Flags) Bucket(log zerolog.Logger) sinks.BucketConfig {
 	c := sinks.Default()
 	c.Endpoint, c.Bucket, c.Root, c.Region = f.S3Endpoint.String(), f.S3Bucket, f.S3Root, f.S3Region
-	c.AccessKey, c.SecretKey, c.SessionToken = f.S3AccessKey.Reveal(), f.S3SecretKey.Reveal(), f.S3SessionToken.Reveal()
 	c.Checksum, c.Addressing = sinks.Checksum(f.S3Checksum), f.S3Addressing
 	c.CAFile, c.CertFile, c.KeyFile = f.S3CAFile, f.S3CertFile, f.S3KeyFile
 	if f.S3AccessKey.IsSet() {
-		access, secret, token := f.S3AccessKey.Source("s3-access-key", log), f.S3SecretKey.Source("s3-secret-key", log), f.S3SessionToken.Source("s3-session-token", log)
-		c.Keys = func() sinks.Keys { return sinks.Keys{Access: access(), Secret: secret(), Token: token()} }
+		withKeys(&c, "s3", f.S3AccessKey, f.S3SecretKey, f.S3SessionToken, log)
 	}
 	return c
+}
+
+// withKeys gives a client keys that are read again where they stand in files;
+// side is the beginning of their flags' names.
+func withKeys(c *sinks.BucketConfig, side string, access, secret, token Secret, log zerolog.Logger) {
+	c.AccessKey, c.SecretKey, c.SessionToken = access.Reveal(), secret.Reveal(), token.Reveal()
+	a, s, t := access.Source(side+"-access-key", log), secret.Source(side+"-secret-key", log), token.Source(side+"-session-token", log)
+	c.Keys = func() sinks.Keys { return sinks.Keys{Access: a(), Secret: s(), Token: t()} }
 }
