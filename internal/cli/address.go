@@ -23,9 +23,6 @@ func (a *Address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
-func (a Address) MarshalText() ([]byte, error) { return []byte(a), nil }
-
 // Brokers are Kafka brokers to begin with, as HOST:PORT.
 type Brokers []string
 
@@ -55,9 +52,6 @@ func (b *Brokers) UnmarshalText(text []byte) error {
 
 // String writes the brokers separated by commas.
 func (b Brokers) String() string { return strings.Join(b, ",") }
-
-// MarshalText writes what UnmarshalText reads.
-func (b Brokers) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // checkHostPort does not repeat the value in its errors: one who writes a URL
 // here may have written a password.

@@ -102,12 +102,12 @@ func (l *RowLimit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads, or nothing.
-func (l RowLimit) MarshalText() ([]byte, error) {
+// String writes what UnmarshalText reads, or nothing.
+func (l RowLimit) String() string {
 	if !l.given {
-		return nil, nil
+		return ""
 	}
-	return strconv.AppendInt(nil, int64(l.n), 10), nil
+	return strconv.Itoa(l.n)
 }
 
 // rows is the limit in force, 0 for none: a program wants them all.

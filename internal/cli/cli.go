@@ -26,6 +26,16 @@ type Process struct {
 	Stop, Kill context.Context
 }
 
+// env is the value of a variable, "" where it is not set.
+func env(environ []string, name string) string {
+	for _, e := range environ {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // Globals are the flags of every command.
 type Globals struct {
 	Config      string           `help:"YAML file with settings by the names of the flags without the dashes; or FLOWGRAPH_CONFIG." placeholder:"FILE" group:"General"`
@@ -63,6 +73,8 @@ type commands struct {
 	Rewind    RewindCommand    `cmd:"" help:"Let a vchannel be read again from an earlier position."`
 	AcceptLog AcceptLogCommand `cmd:"" name:"accept-log" help:"Go on with a topic that was created anew."`
 
+	AcceptDocument AcceptDocumentCommand `cmd:"" name:"accept-document" help:"Go on from a checkpoint document that is older than the bucket around it: one put back, or in a copy."`
+
 	Configuration ConfigCommand `cmd:"" name:"config" help:"Print all settings with their defaults, check them, or describe them to an editor."`
 
 	Health     HealthCommand     `cmd:"" help:"Ask a worker on this machine whether it is well: exit code 0 if it is."`
@@ -88,7 +100,7 @@ func dispatch(p *Process) error {
 	var c commands
 	p.Stderr = withBottom(p.Stderr)
 	answered := false // --help and --version have printed what was asked for
-	parser, err := newParser(&c, p, func(int) { answered = true })
+	parser, err := newParser(newSettings(p.Environ), &c, p, func(int) { answered = true })
 	if err != nil {
 		return err
 	}
@@ -106,11 +118,7 @@ func dispatch(p *Process) error {
 	return ctx.Run(p, log, level, parser.Model)
 }
 
-func newParser(c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
-	return newParserOf(newSettings(p.Environ), c, p, exit)
-}
-
-func newParserOf(s *settings, c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
+func newParser(s *settings, c *commands, p *Process, exit func(int)) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("flowgraph"),
 		kong.Description("Turns a Kafka log of Milvus messages into immutable segments of binlogs in a bucket, exactly once."+

@@ -11,7 +11,7 @@ import (
 
 // model is the command line as it is defined.
 func model() (*kong.Kong, error) {
-	return newParser(new(commands), &Process{Stdout: io.Discard, Stderr: io.Discard}, func(int) {})
+	return newParser(newSettings(nil), new(commands), &Process{Stdout: io.Discard, Stderr: io.Discard}, func(int) {})
 }
 
 // CommandPage is docs/reference/commands.md: every command with its arguments

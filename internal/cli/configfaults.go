@@ -62,7 +62,7 @@ func gather(p *Process, file string) (*gathered, error) {
 	g := &gathered{from: newSettings(p.Environ)}
 	g.from.faults = &g.faults
 	var c commands
-	parser, err := newParserOf(g.from, &c, p, func(int) {})
+	parser, err := newParser(g.from, &c, p, func(int) {})
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,8 @@ type fileValue struct{ text, place string }
 // repeat a value.
 func readConfigFile(path string, known []string) (map[string]fileValue, []error) {
 	root, err := readMapping(path)
-	if err != nil || root == nil {
-		return nil, oneOrNone(err)
+	if err != nil {
+		return nil, []error{err}
 	}
 	values := map[string]fileValue{}
 	var errs []error
@@ -45,8 +45,8 @@ func readConfigFile(path string, known []string) (map[string]fileValue, []error)
 	return values, errs
 }
 
-// readMapping returns the mapping that a file of one YAML document is, nil
-// for an empty one.
+// readMapping returns the mapping that a file of one YAML document is; it has
+// no content where the file has none.
 func readMapping(path string) (*yaml.Node, error) {
 	text, err := reread.File(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func readMapping(path string) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&doc); err != nil {
 		if err == io.EOF {
-			return nil, nil
+			return &yaml.Node{}, nil
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -64,20 +64,10 @@ func readMapping(path string) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s: more than one YAML document", path)
 	}
 	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return nil, nil
-	}
-	if root.Kind != yaml.MappingNode {
+	if isNull := root.Kind == yaml.ScalarNode && root.Tag == "!!null"; !isNull && root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%s: not a mapping of settings, as in \"group: flowgraph\"", path)
 	}
 	return root, nil
-}
-
-func oneOrNone(err error) []error {
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 func flatten(node *yaml.Node) (string, error) {

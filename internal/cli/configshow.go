@@ -58,12 +58,11 @@ const (
 func showSetting(b *strings.Builder, flag *kong.Flag) error {
 	b.WriteString("\n")
 	comment(b, flag.Help)
-	switch {
-	case isSecret(flag):
+	secret := isSecret(flag)
+	if secret {
 		comment(b, fmt.Sprintf("A secret; in a file of its own with %s_FILE=FILE in the environment.", envName(flag.Name)))
-		fmt.Fprintf(b, "#%s: %s\n", flag.Name, flag.FormatPlaceHolder())
-		return nil
-	case !flag.HasDefault && !flag.IsBool():
+	}
+	if secret || !flag.HasDefault && !flag.IsBool() {
 		fmt.Fprintf(b, "#%s: %s\n", flag.Name, flag.FormatPlaceHolder())
 		return nil
 	}

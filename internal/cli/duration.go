@@ -50,6 +50,3 @@ func (d Duration) String() string {
 	}
 	return s
 }
-
-// MarshalText writes what UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -59,6 +59,3 @@ func (e Endpoint) String() string {
 	}
 	return "http://" + e.Host
 }
-
-// MarshalText writes what UnmarshalText reads.
-func (e Endpoint) MarshalText() ([]byte, error) { return []byte(e.String()), nil }

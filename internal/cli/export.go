@@ -2,9 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/rs/zerolog"
@@ -38,10 +40,7 @@ func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	live, err := a.Live(p.Stop, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: uint64(c.Until), Unique: c.Unique})
-	if errors.Is(err, archive.ErrNoCollection) {
-		return fmt.Errorf("%w%s", err, suggestion(c.Collection, others(a.CollectionNames(), c.Collection)))
-	}
+	live, err := findLive(p.Stop, a, archive.LiveOptions{Collection: c.Collection, Partitions: c.Partition, Until: uint64(c.Until), Unique: c.Unique})
 	if err != nil {
 		return err
 	}
@@ -59,15 +58,14 @@ func (c *ExportCommand) Run(p *Process, log zerolog.Logger) error {
 	return errors.Join(beyond(p.Stderr, live), exportTable(p.Stdout, live, result))
 }
 
-// others are the names that are not the one given: to suggest that is no help.
-func others(names []string, given string) []string {
-	var out []string
-	for _, n := range names {
-		if n != given {
-			out = append(out, n)
-		}
+// findLive suggests another name where there is no collection of the one given.
+func findLive(ctx context.Context, a *archive.Archive, o archive.LiveOptions) (*archive.Live, error) {
+	l, err := a.Live(ctx, o)
+	if errors.Is(err, archive.ErrNoCollection) {
+		others := slices.DeleteFunc(a.CollectionNames(), func(n string) bool { return n == o.Collection })
+		err = fmt.Errorf("%w%s", err, suggestion(o.Collection, others))
 	}
-	return out
+	return l, err
 }
 
 // beyond warns of a moment for which the archive is not whole, yet or at all.
@@ -91,11 +89,7 @@ func beyond(w io.Writer, l *archive.Live) error {
 
 func exportTable(w io.Writer, l *archive.Live, r *export.Result) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	asOf := "everything that is there"
-	if l.Until <= uint64(1)<<63 {
-		asOf = fmt.Sprintf("%s (timestamp %d)", hybrid(l.Until), l.Until)
-	}
-	fmt.Fprintf(out, "collection\t%s (%d)\nas of\t%s\ncomplete up to\t%s\n", cmp.Or(l.Name, "-"), l.Collection, asOf, hybrid(l.Complete))
+	fmt.Fprintf(out, "collection\t%s (%d)\nas of\t%s\ncomplete up to\t%s\n", cmp.Or(l.Name, "-"), l.Collection, moment(l.Until), hybrid(l.Complete))
 	out.Flush() // the columns of what follows are others
 	fmt.Fprintln(out, "\nPARTITION\tROWS\tBYTES\tFILE")
 	var rows, bytes int64

@@ -1,18 +1,12 @@
 package cli
 
 import (
-	"encoding"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
 )
-
-// newValue is an empty value of a flag's type.
-func newValue(flag *kong.Flag) reflect.Value {
-	return reflect.New(flag.Target.Type()).Elem()
-}
 
 // isSecret tells the flags whose values are shown nowhere and may be given as
 // the name of a file.
@@ -21,16 +15,12 @@ func isSecret(flag *kong.Flag) bool {
 }
 
 // valueText is a flag's value as it can be written in environment and file.
-func valueText(flag *kong.Flag) (string, error) {
+func valueText(flag *kong.Flag) string {
 	v := flag.Target.Interface()
-	if m, ok := v.(encoding.TextMarshaler); ok {
-		text, err := m.MarshalText()
-		return string(text), err
-	}
 	if list, ok := v.([]string); ok {
-		return strings.Join(list, ","), nil
+		return strings.Join(list, ",")
 	}
-	return fmt.Sprint(v), nil
+	return fmt.Sprint(v)
 }
 
 // helpText is a flag's help with its default.

@@ -58,7 +58,7 @@ func FuzzValues(f *testing.F) {
 	}
 	type value interface {
 		UnmarshalText([]byte) error
-		MarshalText() ([]byte, error)
+		String() string
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, fresh := range []func() value{
@@ -69,20 +69,16 @@ func FuzzValues(f *testing.F) {
 			if first.UnmarshalText([]byte(text)) != nil {
 				continue
 			}
-			written, err := first.MarshalText()
-			if err != nil {
-				t.Errorf("%T %q cannot be written: %v", first, text, err)
-				continue
-			}
-			if len(written) == 0 {
+			written := first.String()
+			if written == "" {
 				continue // nothing was given
 			}
-			if err := second.UnmarshalText(written); err != nil {
+			if err := second.UnmarshalText([]byte(written)); err != nil {
 				t.Errorf("%T %q is written %q, which cannot be read: %v", first, text, written, err)
 				continue
 			}
-			if again, err := second.MarshalText(); err != nil || string(again) != string(written) {
-				t.Errorf("%T %q is written %q, and then %q: %v", first, text, written, again, err)
+			if again := second.String(); again != written {
+				t.Errorf("%T %q is written %q, and then %q", first, text, written, again)
 			}
 		}
 	})

@@ -154,7 +154,7 @@ func hybrid(ts uint64) string {
 	if ts == 0 {
 		return "-"
 	}
-	return unixMilli(int64(ts >> 18))
+	return unixMilli(int64(ts >> counterBits))
 }
 
 func unixMilli(ms int64) string {

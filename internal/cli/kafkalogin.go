@@ -129,11 +129,11 @@ func (e *Extensions) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
-func (e Extensions) MarshalText() ([]byte, error) {
+// String writes what UnmarshalText reads.
+func (e Extensions) String() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(e)) {
 		parts = append(parts, name+"="+e[name])
 	}
-	return []byte(strings.Join(parts, ",")), nil
+	return strings.Join(parts, ",")
 }

@@ -45,10 +45,10 @@ func (m *Moment) UnmarshalText(text []byte) error {
 
 const timeExample = "2026-11-29T13:20:00Z"
 
-// MarshalText writes what UnmarshalText reads.
-func (m Moment) MarshalText() ([]byte, error) {
+// String writes what UnmarshalText reads, or nothing.
+func (m Moment) String() string {
 	if m == 0 {
-		return nil, nil
+		return ""
 	}
-	return strconv.AppendUint(nil, uint64(m), 10), nil
+	return strconv.FormatUint(uint64(m), 10)
 }

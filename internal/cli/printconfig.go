@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/alecthomas/kong"
@@ -16,10 +15,7 @@ func printConfig(w io.Writer, ctx *kong.Context) error {
 		if !isSetting(flag) {
 			continue
 		}
-		text, err := valueText(flag)
-		if err != nil {
-			return fmt.Errorf("--%s: %w", flag.Name, err)
-		}
+		text := valueText(flag)
 		value := yaml.Node{Kind: yaml.ScalarNode, Value: text}
 		if text == "" {
 			value.Style = yaml.DoubleQuotedStyle

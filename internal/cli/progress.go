@@ -82,11 +82,7 @@ func (p *progress) run() {
 }
 
 // at notes that done of total are through; a total of 0 is unknown.
-func (p *progress) at(done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.note(done, total)
-}
+func (p *progress) at(done, total int64) { p.stage(p.first, done, total) }
 
 // stage is at for work in several parts, each counted anew in its unit.
 func (p *progress) stage(unit string, done, total int64) {
@@ -99,14 +95,12 @@ func (p *progress) stage(unit string, done, total int64) {
 	p.note(done, total)
 }
 
-// more notes that n more are done, of an unknown total.
-func (p *progress) more(n int64) { p.count(p.first, n) }
-
-// count is more as long as the work is in the part of this unit.
-func (p *progress) count(unit string, n int64) {
+// more notes that n more are done, of an unknown total, as long as the work is
+// in its first part.
+func (p *progress) more(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if unit == p.unit {
+	if p.unit == p.first {
 		p.note(p.done+n, 0)
 	}
 }

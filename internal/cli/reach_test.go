@@ -30,7 +30,7 @@ func SecretFlags() (map[string][]string, error) {
 // nothing.
 func ParseLine(args, environ []string) error {
 	answered := false
-	parser, err := newParser(new(commands), &Process{Stdout: io.Discard, Stderr: io.Discard, Environ: environ}, func(int) { answered = true })
+	parser, err := newParser(newSettings(environ), new(commands), &Process{Stdout: io.Discard, Stderr: io.Discard}, func(int) { answered = true })
 	if err != nil {
 		return err
 	}

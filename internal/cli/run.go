@@ -148,10 +148,7 @@ const (
 // limitHeap tells the collector what the worker may use, unless the operator
 // has.
 func limitHeap(budget int64, environ []string) {
-	for _, e := range environ {
-		if len(e) > len("GOMEMLIMIT=") && e[:len("GOMEMLIMIT=")] == "GOMEMLIMIT=" {
-			return
-		}
+	if env(environ, "GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(fixedMemory + int64(heapShare*float64(budget)))
 	}
-	debug.SetMemoryLimit(fixedMemory + int64(heapShare*float64(budget)))
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,7 +61,7 @@ func (s *settings) Validate(app *kong.Application) error {
 			secret[envName(f.Name)+"_FILE"] = true
 		}
 	}
-	for _, name := range sortedKeys(s.env) {
+	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		if !slices.Contains(known, name) && !secret[name] && !isServiceLink(name) {
 			err := fmt.Errorf("environment variable %s is unknown%s", name, suggestion(name, known))
 			if s.faults == nil {
@@ -167,7 +169,7 @@ func (s *settings) readFile(ctx *kong.Context) error {
 
 // check decodes a value for the sake of an error that says where it stands.
 func check(flag *kong.Flag, o origin) error {
-	var scratch = newValue(flag)
+	scratch := reflect.New(flag.Target.Type()).Elem()
 	scan := kong.Scan().PushTyped(o.value, kong.FlagValueToken)
 	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, scratch); err != nil {
 		return fmt.Errorf("%s: %w", o.from, err)

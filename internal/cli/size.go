@@ -67,6 +67,3 @@ func (s Size) String() string {
 	}
 	return "0"
 }
-
-// MarshalText writes what UnmarshalText reads.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

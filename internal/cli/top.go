@@ -1,12 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
-	"github.com/rs/zerolog"
-
-	"flowgraph/internal/reread"
 	"flowgraph/internal/top"
 	"flowgraph/internal/webclient"
 )
@@ -24,47 +21,22 @@ type TopCommand struct {
 const onceWidth = 120
 
 // Run shows until the user quits, or once.
-func (c *TopCommand) Run(p *Process, log zerolog.Logger) error {
-	clients, err := c.clients(log)
-	if err != nil {
-		return usageError{err}
+func (c *TopCommand) Run(p *Process) error {
+	var clients []*webclient.Client
+	for _, address := range c.Worker {
+		client, err := OneWorker{address, c.Token, c.CAFile}.client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		clients = append(clients, client)
 	}
-	defer func() {
-		for _, w := range clients {
-			w.Close()
-		}
-	}()
 	if c.Once || !isTerminal(p.Stdout) {
-		width := onceWidth
-		if w := terminalWidth(p.Stdout); w > 0 {
-			width = w
-		}
-		return top.Once(p.Stop, p.Stdout, clients, c.VChannel, width)
+		return top.Once(p.Stop, p.Stdout, clients, c.VChannel, cmp.Or(terminalWidth(p.Stdout), onceWidth))
 	}
 	screen, err := top.Terminal()
 	if err != nil {
 		return fmt.Errorf("this terminal: %w (--once prints plain text)", err)
 	}
-	return top.Run(p.Stop, screen, clients, top.Options{VChannel: c.VChannel, Colors: wantsColors(p.Environ)})
-}
-
-func (c *TopCommand) clients(log zerolog.Logger) ([]*webclient.Client, error) {
-	trust, err := reread.Trusting(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
-	}
-	var out []*webclient.Client
-	for _, address := range c.Worker {
-		client, err := webclient.New(address, c.Token.Reveal(), trust)
-		if err != nil {
-			return nil, fmt.Errorf("--worker: %w", err)
-		}
-		out = append(out, client)
-	}
-	return out, nil
-}
-
-// wantsColors is false where the user has set NO_COLOR to anything.
-func wantsColors(environ []string) bool {
-	return !slices.ContainsFunc(environ, func(e string) bool { return len(e) > len("NO_COLOR=") && e[:len("NO_COLOR=")] == "NO_COLOR=" })
+	return top.Run(p.Stop, screen, clients, top.Options{VChannel: c.VChannel, Colors: env(p.Environ, "NO_COLOR") == ""})
 }

@@ -135,9 +135,6 @@ func (t Topics) Asked() []string {
 // Partitions is the explicit list by topic, nil when topics are given.
 func (t Topics) Partitions() map[string][]int32 { return maps.Clone(t.partitions) }
 
-// HasExpressions tells whether topics made later may match.
-func (t Topics) HasExpressions() bool { return len(t.expressions) > 0 }
-
 // Expressions are anchored regular expressions that match exactly the selected
 // topics, names among them; nil for an explicit list.
 func (t Topics) Expressions() []string {
@@ -153,6 +150,3 @@ func (t Topics) Expressions() []string {
 
 // String is the selection as it was written.
 func (t Topics) String() string { return t.text }
-
-// MarshalText writes what UnmarshalText reads.
-func (t Topics) MarshalText() ([]byte, error) { return []byte(t.text), nil }

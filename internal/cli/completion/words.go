@@ -96,15 +96,6 @@ func spellings(f *kong.Flag) []string {
 	return out
 }
 
-// placeholder is the word for a flag's value. For a list the help would add
-// another ",...".
-func placeholder(f *kong.Flag) string {
-	if f.PlaceHolder != "" {
-		return f.PlaceHolder
-	}
-	return f.FormatPlaceHolder()
-}
-
 // short is the first sentence of a help text, without its full stop.
 func short(help string) string {
 	first, _, _ := strings.Cut(help, ". ")

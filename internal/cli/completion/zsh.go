@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -109,7 +110,7 @@ func zshFlag(f *kong.Flag) (specs []string) {
 		}
 		spec += "[" + zshText(short(f.Help)) + "]"
 		if !w.nothing {
-			spec += ":" + zshText(placeholder(f)) + ":" + zshAction(w)
+			spec += ":" + zshText(cmp.Or(f.PlaceHolder, f.FormatPlaceHolder())) + ":" + zshAction(w)
 		}
 		specs = append(specs, quoted(spec))
 	}
