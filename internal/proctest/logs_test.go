@@ -377,11 +377,8 @@ func transacted(a *apart) {
 	send := func(c *kgo.Client, s *traffic.Stream, n int) {
 		for range n {
 			r := s.Next()
-			k := &kgo.Record{Topic: a.topic, Key: r.Key, Value: r.Value, Timestamp: time.UnixMilli(r.Timestamp)}
-			for _, h := range r.Headers {
-				k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Name, Value: h.Value})
-			}
-			if err := c.ProduceSync(a.t.Context(), k).FirstErr(); err != nil {
+			r.Topic = a.topic
+			if err := c.ProduceSync(a.t.Context(), r.Kafka()).FirstErr(); err != nil {
 				a.t.Fatal(err)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -58,10 +60,7 @@ func (l *Log) Spans() map[string]Span { return l.spans }
 // locate finds start and end of every partition and begins to read there.
 func (l *Log) locate(ctx context.Context) error {
 	adm := kadm.NewClient(l.client)
-	topics := make([]string, 0, len(l.o.Partitions))
-	for t := range l.o.Partitions {
-		topics = append(topics, t)
-	}
+	topics := slices.Collect(maps.Keys(l.o.Partitions))
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
 		return fmt.Errorf("list start offsets: %w", err)
@@ -174,19 +173,4 @@ func (l *Log) left() int64 {
 		n += max(0, s.End-s.Start)
 	}
 	return n
-}
-
-func recorded(r *kgo.Record) Record {
-	out := Record{
-		Topic:     r.Topic,
-		Partition: r.Partition,
-		Offset:    r.Offset,
-		Timestamp: r.Timestamp.UnixMilli(),
-		Key:       r.Key,
-		Value:     r.Value,
-	}
-	for _, h := range r.Headers {
-		out.Headers = append(out.Headers, Header{Name: h.Key, Value: h.Value})
-	}
-	return out
 }

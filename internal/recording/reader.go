@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -95,28 +96,36 @@ func (r *Reader) Close() error {
 // (0 where that is unknown).
 func (r *Reader) Progress() (read, size int64) { return r.read.n.Load(), r.size }
 
-// Next returns the next record, or io.EOF after the last. Every other error
-// names the file and the line; a recording that breaks off is one.
-func (r *Reader) Next() (Record, error) {
-	line, err := r.nextLine()
-	if err == io.EOF {
-		return Record{}, io.EOF
+// All yields the records up to the last, or to the first error, which names the
+// file and the line; a recording that breaks off is one.
+func (r *Reader) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				err = fmt.Errorf("%s line %d: %w", r.name, r.line, err)
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
 	}
-	if err != nil {
-		return Record{}, r.fail(err)
-	}
-	rec, err := parse(line)
-	if err != nil {
-		return Record{}, r.fail(err)
-	}
-	if err := r.inOrder(rec); err != nil {
-		return Record{}, r.fail(err)
-	}
-	return rec, nil
 }
 
-func (r *Reader) fail(err error) error {
-	return fmt.Errorf("%s line %d: %w", r.name, r.line, err)
+// Next returns the next record, or io.EOF after the last.
+func (r *Reader) Next() (Record, error) {
+	line, err := r.nextLine()
+	if err != nil {
+		return Record{}, err
+	}
+	rec, err := parse(line)
+	if err == nil {
+		err = r.inOrder(rec)
+	}
+	return rec, err
 }
 
 // nextLine returns the next line that is not blank. The bytes are valid until

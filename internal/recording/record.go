@@ -11,7 +11,11 @@ package recording
 
 import (
 	"encoding/json"
+	"flowgraph/checkpoints"
 	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Record is one line of a recording. A nil Key or Value is Kafka's null.
@@ -34,8 +38,32 @@ func (r *Record) Size() int {
 	return n
 }
 
-// vchannel names the record's partition the way messages to people do.
-func (r *Record) vchannel() string { return fmt.Sprintf("%s-%d", r.Topic, r.Partition) }
+// Kafka is the record as it is produced; its offset is the broker's to choose.
+func (r *Record) Kafka() *kgo.Record {
+	k := &kgo.Record{
+		Topic: r.Topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: time.UnixMilli(r.Timestamp),
+	}
+	for _, h := range r.Headers {
+		k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Name, Value: h.Value})
+	}
+	return k
+}
+
+// recorded is what is kept of a record that was read.
+func recorded(r *kgo.Record) Record {
+	out := Record{
+		Topic: r.Topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Key: r.Key, Value: r.Value,
+	}
+	for _, h := range r.Headers {
+		out.Headers = append(out.Headers, Header{Name: h.Key, Value: h.Value})
+	}
+	return out
+}
+
+// vchannel names the record's partition.
+func (r *Record) vchannel() string {
+	return checkpoints.VChannel{Topic: r.Topic, Partition: r.Partition}.Name()
+}
 
 // Header is one Kafka header: a pair, because names may repeat.
 type Header struct {

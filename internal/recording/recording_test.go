@@ -24,16 +24,13 @@ func readAll(path string) ([]recording.Record, error) {
 	}
 	defer r.Close()
 	var all []recording.Record
-	for {
-		rec, err := r.Next()
-		if err == io.EOF {
-			return all, nil
-		}
+	for rec, err := range r.All() {
 		if err != nil {
 			return all, err
 		}
 		all = append(all, rec)
 	}
+	return all, nil
 }
 
 func writeAll(t *testing.T, path string, records []recording.Record) {

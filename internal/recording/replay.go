@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -63,12 +61,8 @@ func produce(ctx, stop context.Context, client *kgo.Client, path string, s Surve
 	defer r.Close()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	rate := pace{rate: o.Rate}
-	for n := int64(0); ; n++ {
-		rec, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	rate, n := pace{rate: o.Rate}, int64(0)
+	for rec, err := range r.All() {
 		if err != nil {
 			return err
 		}
@@ -77,7 +71,7 @@ func produce(ctx, stop context.Context, client *kgo.Client, path string, s Surve
 		}
 		// A record that fails cancels the context before a later record of
 		// its partition could be taken in its place.
-		client.Produce(ctx, kafkaRecord(rec), func(kr *kgo.Record, err error) {
+		client.Produce(ctx, rec.Kafka(), func(kr *kgo.Record, err error) {
 			if err != nil {
 				fail(fmt.Errorf("produce offset %d of %s: %w", rec.Offset, rec.vchannel(), err))
 			}
@@ -85,8 +79,8 @@ func produce(ctx, stop context.Context, client *kgo.Client, path string, s Surve
 		if ctx.Err() != nil {
 			break
 		}
-		if o.Progress != nil {
-			o.Progress(n+1, s.Records)
+		if n++; o.Progress != nil {
+			o.Progress(n, s.Records)
 		}
 	}
 	return flush(ctx, client)
@@ -106,18 +100,4 @@ func stopped(stop context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrStopped, err)
 	}
 	return err
-}
-
-func kafkaRecord(r Record) *kgo.Record {
-	k := &kgo.Record{
-		Topic:     r.Topic,
-		Partition: r.Partition,
-		Key:       r.Key,
-		Value:     r.Value,
-		Timestamp: time.UnixMilli(r.Timestamp),
-	}
-	for _, h := range r.Headers {
-		k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Name, Value: h.Value})
-	}
-	return k
 }

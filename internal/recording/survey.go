@@ -2,7 +2,6 @@ package recording
 
 import (
 	"context"
-	"io"
 )
 
 // Survey is what a recording needs of the topics that it is replayed into.
@@ -13,12 +12,9 @@ type Survey struct {
 	Bytes      int64 // of all keys, values and headers
 }
 
-// Scan reads a whole recording. It is done before a replay, so that a broken
-// line is found before anything is produced.
-func Scan(ctx context.Context, path string) (Survey, error) { return scan(ctx, path, nil) }
-
-// scan is Scan that tells, unless told is nil, how many bytes of the file were
-// read of how many.
+// scan reads a whole recording. It is done before a replay, so that a broken
+// line is found before anything is produced. Unless told is nil, it tells how
+// many bytes of the file were read of how many.
 func scan(ctx context.Context, path string, told func(done, of int64)) (Survey, error) {
 	s := Survey{Partitions: map[string]int32{}}
 	r, err := Open(path)
@@ -26,10 +22,9 @@ func scan(ctx context.Context, path string, told func(done, of int64)) (Survey, 
 		return s, err
 	}
 	defer r.Close()
-	for ctx.Err() == nil {
-		rec, err := r.Next()
-		if err == io.EOF {
-			return s, nil
+	for rec, err := range r.All() {
+		if err == nil {
+			err = context.Cause(ctx)
 		}
 		if err != nil {
 			return s, err
@@ -42,5 +37,5 @@ func scan(ctx context.Context, path string, told func(done, of int64)) (Survey, 
 			told(r.Progress())
 		}
 	}
-	return s, context.Cause(ctx)
+	return s, nil
 }

@@ -18,7 +18,7 @@ type Writer struct {
 	path    string
 	file    *os.File // nil when written to a stream
 	buf     *bufio.Writer
-	packer  io.Closer // ends the compressed stream; nil when plain
+	packer  io.WriteCloser // of the compressed stream; nil when plain
 	lines   *json.Encoder
 	records int64
 	bytes   int64 // of keys, values and headers
@@ -45,22 +45,19 @@ func NewWriter(out io.Writer) *Writer {
 	return w
 }
 
-func (w *Writer) compress(kind string) error {
+func (w *Writer) compress(kind string) (err error) {
 	switch kind {
 	case gzipped:
-		z := gzip.NewWriter(w.buf)
-		w.packer = z
-		w.encodeTo(z)
+		w.packer = gzip.NewWriter(w.buf)
 	case zstandard:
-		z, err := zstd.NewWriter(w.buf, zstd.WithEncoderConcurrency(1))
-		if err != nil {
+		if w.packer, err = zstd.NewWriter(w.buf, zstd.WithEncoderConcurrency(1)); err != nil {
 			return err
 		}
-		w.packer = z
-		w.encodeTo(z)
 	default:
 		w.encodeTo(w.buf)
+		return nil
 	}
+	w.encodeTo(w.packer)
 	return nil
 }
 

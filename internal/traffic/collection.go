@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
@@ -62,11 +63,16 @@ func (s *Stream) create(name string) *collection {
 		m.PhysicalChannelNames = append(m.PhysicalChannelNames, l.Topic)
 		m.VirtualChannelNames = append(m.VirtualChannelNames, shard(l, c))
 	}
-	value := marshal(m)
-	for _, l := range s.logs {
-		s.push(l, &message{kind: commonpb.MsgType_CreateCollection, value: value, ts: ts, collection: c.id}, false)
-	}
+	s.announce(message{kind: commonpb.MsgType_CreateCollection, value: marshal(m), ts: ts, collection: c.id})
 	return c
+}
+
+// announce writes a message into every log.
+func (s *Stream) announce(m message) {
+	for _, l := range s.logs {
+		copied := m
+		s.push(l, &copied, false)
+	}
 }
 
 func (s *Stream) newPartition(name string) *partition {
@@ -107,19 +113,13 @@ func (s *Stream) dropPartition(l *channel, c *collection, p *partition) {
 		Base:         &commonpb.MsgBase{MsgType: commonpb.MsgType_DropPartition, Timestamp: ts, SourceID: 1},
 		CollectionID: c.id, CollectionName: c.name, PartitionID: p.id, PartitionName: p.name,
 	})
-	for _, l := range s.logs {
-		s.push(l, &message{kind: commonpb.MsgType_DropPartition, value: drop, ts: ts, collection: c.id, partition: p.id}, false)
-	}
+	s.announce(message{kind: commonpb.MsgType_DropPartition, value: drop, ts: ts, collection: c.id, partition: p.id})
 	if s.rng.IntN(3) == 0 { // a writer that had not heard of it
 		s.write(l, c, p, insert{segment: s.segment(l, p, 0), rows: 1 + s.rng.IntN(5)})
 		s.remove(l, c, p)
 	}
 	next := s.newPartition(p.name)
-	for i := range c.partitions {
-		if c.partitions[i] == p {
-			c.partitions[i] = next
-		}
-	}
+	c.partitions[slices.Index(c.partitions, p)] = next
 	if s.rng.IntN(2) == 0 {
 		return
 	}
@@ -128,9 +128,7 @@ func (s *Stream) dropPartition(l *channel, c *collection, p *partition) {
 		Base:         &commonpb.MsgBase{MsgType: commonpb.MsgType_CreatePartition, Timestamp: ts, SourceID: 1},
 		CollectionID: c.id, CollectionName: c.name, PartitionID: next.id, PartitionName: next.name,
 	})
-	for _, l := range s.logs {
-		s.push(l, &message{kind: commonpb.MsgType_CreatePartition, value: made, ts: ts, collection: c.id, partition: next.id}, false)
-	}
+	s.announce(message{kind: commonpb.MsgType_CreatePartition, value: made, ts: ts, collection: c.id, partition: next.id})
 }
 
 // dropCollection drops a collection and makes another one, half of the time
@@ -141,16 +139,11 @@ func (s *Stream) dropCollection(c *collection) {
 		Base:         &commonpb.MsgBase{MsgType: commonpb.MsgType_DropCollection, Timestamp: ts, SourceID: 1},
 		CollectionID: c.id, CollectionName: c.name,
 	})
-	for _, l := range s.logs {
-		s.push(l, &message{kind: commonpb.MsgType_DropCollection, value: drop, ts: ts, collection: c.id}, false)
-	}
+	s.announce(message{kind: commonpb.MsgType_DropCollection, value: drop, ts: ts, collection: c.id})
 	name := ""
 	if s.rng.IntN(2) == 0 {
 		name = c.name
 	}
-	for i := range s.collections {
-		if s.collections[i] == c {
-			s.collections[i] = s.create(name)
-		}
-	}
+	at := slices.Index(s.collections, c)
+	s.collections[at] = s.create(name)
 }

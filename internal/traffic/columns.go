@@ -81,7 +81,7 @@ func (s *Stream) newKeys(c *collection, rows int) *schemapb.IDs {
 		}
 		c.texts = append(c.texts, texts[:min(rows, 10)]...)
 		c.texts = c.texts[max(0, len(c.texts)-remembered):]
-		return &schemapb.IDs{IdField: &schemapb.IDs_StrId{StrId: &schemapb.StringArray{Data: texts}}}
+		return textKeys(texts)
 	}
 	ints := make([]int64, rows)
 	for i := range ints {
@@ -89,19 +89,25 @@ func (s *Stream) newKeys(c *collection, rows int) *schemapb.IDs {
 	}
 	c.ints = append(c.ints, ints[:min(rows, 10)]...)
 	c.ints = c.ints[max(0, len(c.ints)-remembered):]
-	return &schemapb.IDs{IdField: &schemapb.IDs_IntId{IntId: &schemapb.LongArray{Data: ints}}}
+	return intKeys(ints)
 }
 
 // known draws up to n keys that were inserted before.
 func (s *Stream) known(c *collection, n int) *schemapb.IDs {
 	if c.key.GetDataType() == schemapb.DataType_VarChar {
 		from := s.rng.IntN(len(c.texts) + 1)
-		return &schemapb.IDs{IdField: &schemapb.IDs_StrId{StrId: &schemapb.StringArray{
-			Data: slices.Clone(c.texts[from:min(len(c.texts), from+n)])}}}
+		return textKeys(slices.Clone(c.texts[from:min(len(c.texts), from+n)]))
 	}
 	from := s.rng.IntN(len(c.ints) + 1)
-	return &schemapb.IDs{IdField: &schemapb.IDs_IntId{IntId: &schemapb.LongArray{
-		Data: slices.Clone(c.ints[from:min(len(c.ints), from+n)])}}}
+	return intKeys(slices.Clone(c.ints[from:min(len(c.ints), from+n)]))
+}
+
+func textKeys(keys []string) *schemapb.IDs {
+	return &schemapb.IDs{IdField: &schemapb.IDs_StrId{StrId: &schemapb.StringArray{Data: keys}}}
+}
+
+func intKeys(keys []int64) *schemapb.IDs {
+	return &schemapb.IDs{IdField: &schemapb.IDs_IntId{IntId: &schemapb.LongArray{Data: keys}}}
 }
 
 func keyCount(ids *schemapb.IDs) int {

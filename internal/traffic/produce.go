@@ -3,12 +3,10 @@ package traffic
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"flowgraph/internal/recording"
 )
 
 // Sending says how a stream is sent to Kafka.
@@ -37,19 +35,24 @@ func Send(ctx, stop context.Context, s *Stream, o Sending) error {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	var failed firstError
-	sent := func(_ *kgo.Record, err error) { failed.note(err) }
+	var failed atomic.Pointer[error] // the first
+	sent := func(_ *kgo.Record, err error) {
+		if err != nil {
+			failed.CompareAndSwap(nil, &err)
+		}
+	}
 	ticker := time.NewTicker(burst)
 	defer ticker.Stop()
 	began := time.Now()
-	for n := int64(0); (o.Records == 0 || n < o.Records) && stop.Err() == nil && failed.get() == nil; n++ {
+	for n := int64(0); (o.Records == 0 || n < o.Records) && stop.Err() == nil && failed.Load() == nil; n++ {
 		for o.Rate > 0 && float64(n) > o.Rate*time.Since(began).Seconds() && stop.Err() == nil {
 			select {
 			case <-ticker.C:
 			case <-stop.Done():
 			}
 		}
-		client.Produce(ctx, kafkaRecord(s.Next()), sent)
+		r := s.Next()
+		client.Produce(ctx, r.Kafka(), sent)
 		if o.Sent != nil {
 			o.Sent(n + 1)
 		}
@@ -57,33 +60,8 @@ func Send(ctx, stop context.Context, s *Stream, o Sending) error {
 	if err := client.Flush(ctx); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	return failed.get()
-}
-
-func kafkaRecord(r recording.Record) *kgo.Record {
-	k := &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: time.UnixMilli(r.Timestamp)}
-	for _, h := range r.Headers {
-		k.Headers = append(k.Headers, kgo.RecordHeader{Key: h.Name, Value: h.Value})
+	if err := failed.Load(); err != nil {
+		return fmt.Errorf("send: %w", *err)
 	}
-	return k
-}
-
-// firstError keeps the first error that the client reports.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *firstError) note(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil && err != nil {
-		f.err = fmt.Errorf("send: %w", err)
-	}
-}
-
-func (f *firstError) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
+	return nil
 }

@@ -3,7 +3,6 @@ package wire_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,11 +39,7 @@ func real(t testing.TB) map[string][][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for {
-			record, err := r.Next()
-			if err == io.EOF {
-				break
-			}
+		for record, err := range r.All() {
 			if err != nil {
 				t.Fatal(err)
 			}
