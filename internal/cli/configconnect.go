@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"text/tabwriter"
@@ -15,12 +14,8 @@ import (
 	"flowgraph/sinks"
 )
 
-// tried is one line of the checklist: what was found, or why it is missing
-// and what to do.
-type tried struct {
-	what, found string
-	err         error
-}
+// tried is one line of the checklist, of Kafka's or of the store's.
+type tried = kafka.Trial
 
 // connectAll tries whatever a worker needs from outside and prints a line
 // each. Its error says that something is missing.
@@ -36,10 +31,12 @@ func (c *RunCommand) connectAll(p *Process, log zerolog.Logger) error {
 	missing := 0
 	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, t := range append(fromKafka, fromStore...) {
-		if t.err != nil {
+		state, text := "ok", t.Found
+		if t.Err != nil {
 			missing++
+			state, text = "missing", strings.ReplaceAll(t.Err.Error(), "\n", "; ")
 		}
-		t.write(w)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", state, t.What, text)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -50,15 +47,7 @@ func (c *RunCommand) connectAll(p *Process, log zerolog.Logger) error {
 	return nil
 }
 
-func (t tried) write(w io.Writer) {
-	state, text := "ok", t.found
-	if t.err != nil {
-		state, text = "missing", strings.ReplaceAll(t.err.Error(), "\n", "; ")
-	}
-	fmt.Fprintf(w, "%s\t%s\t%s\n", state, t.what, text)
-}
-
-func (c *RunCommand) tryKafka(p *Process) (lines []tried, err error) {
+func (c *RunCommand) tryKafka(p *Process) ([]tried, error) {
 	cfg, opts, err := c.client(zerolog.Nop()) // what the log is told was told before
 	if err != nil {
 		return nil, usageError{err}
@@ -68,14 +57,10 @@ func (c *RunCommand) tryKafka(p *Process) (lines []tried, err error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	trials, err := cfg.Try(p.Stop, opts, kafka.Reading{
+	return cfg.Try(p.Stop, opts, kafka.Reading{
 		Match: wanted.MatchString, Names: c.Topics.Names(), Partitions: c.Topics.Partitions(), Text: c.Topics.String(),
 		Group: c.Group, ServerSide: c.GroupProtocol == "consumer",
 	})
-	for _, t := range trials {
-		lines = append(lines, tried{t.What, t.Found, t.Err})
-	}
-	return lines, err
 }
 
 // checkTries is how often a step at the store is tried: whoever waits for a
@@ -91,7 +76,7 @@ func (c *RunCommand) tryStore(p *Process, log zerolog.Logger) (lines []tried, er
 	}
 	defer bucket.Close()
 	for _, t := range bucket.Try(p.Stop) {
-		lines = append(lines, tried{t.What, t.Found, t.Err})
+		lines = append(lines, tried(t))
 	}
 	if ahead, ok := bucket.Ahead(); ok {
 		lines = append(lines, storeClock(ahead))
@@ -106,19 +91,20 @@ const (
 )
 
 func storeClock(ahead time.Duration) tried {
-	t := tried{what: "store's clock", found: "as here"}
+	t := tried{What: "store's clock", Found: "as here"}
 	switch off := ahead.Abs(); {
 	case off > muchSkew:
-		t.err = errors.New(skewText(ahead) + ": set both by NTP; stores refuse requests whose time is 15 minutes off")
+		t.Err = errors.New(skewText(ahead) + ": set both by NTP; stores refuse requests whose time is 15 minutes off")
 	case off > smallSkew:
-		t.found = skewText(ahead)
+		t.Found = skewText(ahead)
 	}
 	return t
 }
 
 func skewText(ahead time.Duration) string {
+	side := "ahead of"
 	if ahead < 0 {
-		return fmt.Sprintf("it is %s behind the clock here", ahead.Abs().Round(time.Second))
+		side = "behind"
 	}
-	return fmt.Sprintf("it is %s ahead of the clock here", ahead.Round(time.Second))
+	return fmt.Sprintf("it is %s %s the clock here", ahead.Abs().Round(time.Second), side)
 }

@@ -33,11 +33,12 @@ type RestoreCommand struct {
 	MilvusDatabase string `help:"Database in Milvus. Default: its default one." placeholder:"NAME" group:"Restore"`
 	MilvusFlags
 
-	StageEndpoint  Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
-	StageBucket    string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
-	StageRoot      string   `help:"Path in it under which files lie while Milvus imports them." default:"flowgraph-restore" placeholder:"PATH" group:"Staging"`
-	StageAccessKey Secret   `help:"Access key of another store." placeholder:"KEY" group:"Staging"`
-	StageSecretKey Secret   `help:"Secret key of another store." placeholder:"KEY" group:"Staging"`
+	StageEndpoint     Endpoint `help:"Store of the bucket that Milvus reads. Default: that of the archive." placeholder:"URL" group:"Staging"`
+	StageBucket       string   `help:"The bucket that Milvus reads. Default: that of the archive." placeholder:"NAME" group:"Staging"`
+	StageRoot         string   `help:"Path in it under which files lie while Milvus imports them." default:"flowgraph-restore" placeholder:"PATH" group:"Staging"`
+	StageAccessKey    Secret   `help:"Access key of another store." placeholder:"KEY" group:"Staging"`
+	StageSecretKey    Secret   `help:"Secret key of another store." placeholder:"KEY" group:"Staging"`
+	StageSessionToken Secret   `help:"Session token of temporary keys of another store." placeholder:"TOKEN" group:"Staging"`
 	S3Flags
 }
 
@@ -50,6 +51,8 @@ func (c *RestoreCommand) Validate() error {
 		return errors.New("--stage-root is empty: files for Milvus must lie apart from everything else")
 	case c.StageAccessKey.IsSet() != c.StageSecretKey.IsSet():
 		return errors.New("--stage-access-key and --stage-secret-key belong together")
+	case c.StageSessionToken.IsSet() && !c.StageAccessKey.IsSet():
+		return errors.New("--stage-session-token needs --stage-access-key and --stage-secret-key")
 	}
 	return errors.Join(c.MilvusFlags.Validate(), c.S3Flags.Validate())
 }
@@ -176,8 +179,7 @@ func (c *RestoreCommand) stage(from *sinks.Bucket, log zerolog.Logger) (*stageBu
 	cfg.Root = c.StageRoot
 	cfg.Endpoint, cfg.Bucket = cmp.Or(c.StageEndpoint.String(), cfg.Endpoint), cmp.Or(c.StageBucket, cfg.Bucket)
 	if c.StageAccessKey.IsSet() {
-		cfg.AccessKey, cfg.SecretKey, cfg.SessionToken = c.StageAccessKey.Reveal(), c.StageSecretKey.Reveal(), ""
-		cfg.Keys = nil
+		withKeys(&cfg, "stage", c.StageAccessKey, c.StageSecretKey, c.StageSessionToken, log)
 	}
 	b, err := sinks.NewBucket(cfg, log, sinks.Hooks{})
 	return &stageBucket{b, from, c.StageRoot + "/"}, err
