@@ -24,8 +24,8 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 		if request.GetCollectionID() <= 0 {
 			return nil, errors.New("an ID is missing or negative")
 		}
-		doubt := l.inDoubt(request.GetBase().GetMsgID(), request.GetTimestamps())
-		if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
+		again, doubt := l.sentBefore(m, request.GetBase().GetMsgID(), request.GetShardName(), request.GetTimestamps())
+		if again {
 			x.Repeated++
 			return nil, nil
 		}
@@ -41,8 +41,8 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 	if request.GetCollectionID() <= 0 || request.GetSegmentID() < 0 {
 		return nil, errors.New("an ID is missing or negative")
 	}
-	doubt := l.inDoubt(request.GetBase().GetMsgID(), request.GetTimestamps())
-	if l.repeats.again(request.GetBase().GetMsgID(), request.GetShardName(), m.kind, request.GetTimestamps()) {
+	again, doubt := l.sentBefore(m, request.GetBase().GetMsgID(), request.GetShardName(), request.GetTimestamps())
+	if again {
 		x.Repeated++
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 func (x *Expected) insert(l *expectedLog, m letter, request *msgpb.InsertRequest) error {
 	segment, times := request.GetSegmentID(), request.GetTimestamps()
 	if m.wal {
-		segment, times = m.segment, stamped(times, m.tick)
+		segment, times = m.segment, stamped(len(request.GetRowIDs()), m.tick)
 	}
 	c := l.collection(request.GetCollectionID())
 	if c.gone(request.GetPartitionID()) {
@@ -87,10 +87,6 @@ func (x *Expected) insert(l *expectedLog, m letter, request *msgpb.InsertRequest
 
 // delete notes the deletes of a message.
 func (x *Expected) delete(l *expectedLog, m letter, request *msgpb.DeleteRequest) error {
-	times := request.GetTimestamps()
-	if m.wal {
-		times = stamped(times, m.tick)
-	}
 	c := l.collection(request.GetCollectionID())
 	if c.gone(request.GetPartitionID()) {
 		x.Excluded += request.GetNumRows()
@@ -99,9 +95,17 @@ func (x *Expected) delete(l *expectedLog, m letter, request *msgpb.DeleteRequest
 	if c.schema == nil {
 		return fmt.Errorf("collection %d was not created before it", request.GetCollectionID())
 	}
-	keys, err := c.keys(request)
+	times := request.GetTimestamps()
+	rows := len(times)
+	if m.wal {
+		rows = int(request.GetNumRows())
+	}
+	keys, err := c.keys(request, rows)
 	if err != nil {
 		return err
+	}
+	if m.wal {
+		times = stamped(rows, m.tick)
 	}
 	place := x.place(placeOf{l, request.GetCollectionID(), request.GetPartitionID()})
 	for i, ts := range times {
@@ -113,11 +117,23 @@ func (x *Expected) delete(l *expectedLog, m letter, request *msgpb.DeleteRequest
 	return nil
 }
 
-// stamped are as many timestamps, all of one value.
-func stamped(times []uint64, tick uint64) []uint64 {
-	out := make([]uint64, len(times))
+// stamped are n timestamps, all of one value: those in the body of a WAL's
+// record are placeholders, as many as there may be.
+func stamped(n int, tick uint64) []uint64 {
+	out := make([]uint64, n)
 	for i := range out {
 		out[i] = tick
 	}
 	return out
+}
+
+// sentBefore says whether a message is a producer's repeat, or may be one of
+// what is gone from the log. In a WAL nothing is: what stands there twice was
+// sent again because the first was rolled back.
+func (l *expectedLog) sentBefore(m letter, id int64, shard string, timestamps []uint64) (bool, doubt) {
+	if m.wal {
+		return false, certain
+	}
+	doubt := l.inDoubt(id, timestamps)
+	return l.repeats.again(id, shard, m.kind, timestamps), doubt
 }

@@ -27,7 +27,7 @@ type fieldColumn struct {
 // fit the collection.
 func (c *expectedCollection) columns(m *msgpb.InsertRequest, wal bool) ([]fieldColumn, error) {
 	rows := int(m.GetNumRows())
-	if len(m.GetRowIDs()) != rows || len(m.GetTimestamps()) != rows || len(m.GetRowData()) > 0 || m.GetPartitionID() <= 0 {
+	if len(m.GetRowIDs()) != rows || !wal && len(m.GetTimestamps()) != rows || len(m.GetRowData()) > 0 || m.GetPartitionID() <= 0 {
 		return nil, fmt.Errorf("%d row IDs and %d timestamps for %d rows in partition %d",
 			len(m.GetRowIDs()), len(m.GetTimestamps()), rows, m.GetPartitionID())
 	}
@@ -208,9 +208,9 @@ func (c *fieldColumn) fixed(raw []byte, width int) error {
 	return nil
 }
 
-// keys returns the deleted keys as a delta log gives them back.
-func (c *expectedCollection) keys(m *msgpb.DeleteRequest) (func(i int) []byte, error) {
-	rows, ints := len(m.GetTimestamps()), m.GetPrimaryKeys().GetIntId().GetData()
+// keys returns the keys of as many deletes as a delta log gives them back.
+func (c *expectedCollection) keys(m *msgpb.DeleteRequest, rows int) (func(i int) []byte, error) {
+	ints := m.GetPrimaryKeys().GetIntId().GetData()
 	if m.GetPrimaryKeys() == nil {
 		ints = m.GetInt64PrimaryKeys()
 	}

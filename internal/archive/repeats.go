@@ -13,7 +13,7 @@ const remembered = 1024
 // remembered until a tick at or above its row timestamp, at most over the last
 // messages.
 type repeats struct {
-	known    map[sent]bool
+	known    map[sent]int // how often each is in order
 	order    []sentAt
 	messages int    // that had an ID
 	lowest   uint64 // tick; 0: none yet
@@ -31,26 +31,34 @@ type sentAt struct {
 	ts uint64
 }
 
-func newRepeats() repeats { return repeats{known: map[sent]bool{}} }
+func newRepeats() repeats { return repeats{known: map[sent]int{}} }
 
-// again says whether this message was sent before; without an ID none was.
+// again says whether this message was sent before; without an ID none was. A
+// repeat is remembered as its first copy was.
 func (r *repeats) again(id int64, shard string, kind commonpb.MsgType, timestamps []uint64) bool {
-	m := sent{id, shard, kind}
-	if id == 0 || r.known[m] {
-		return id != 0
+	if id == 0 {
+		return false
 	}
+	m := sent{id, shard, kind}
+	again := r.known[m] > 0
 	r.messages++
 	if len(r.order) == remembered {
-		delete(r.known, r.order[0].sent)
+		r.forget(r.order[0].sent)
 		r.order = slices.Delete(r.order, 0, 1)
 	}
 	var ts uint64
 	if len(timestamps) > 0 {
 		ts = slices.Max(timestamps)
 	}
-	r.known[m] = true
+	r.known[m]++
 	r.order = append(r.order, sentAt{m, ts})
-	return false
+	return again
+}
+
+func (r *repeats) forget(m sent) {
+	if r.known[m]--; r.known[m] == 0 {
+		delete(r.known, m)
+	}
 }
 
 func (r *repeats) tick(ts uint64) {
@@ -60,7 +68,7 @@ func (r *repeats) tick(ts uint64) {
 	r.highest = max(r.highest, ts)
 	r.order = slices.DeleteFunc(r.order, func(m sentAt) bool {
 		if m.ts <= ts {
-			delete(r.known, m.sent)
+			r.forget(m.sent)
 		}
 		return m.ts <= ts
 	})

@@ -70,6 +70,9 @@ func walHeaders(version string, kind int, tick uint64, header []byte) []recordin
 func (l *log) base(kind commonpb.MsgType) *commonpb.MsgBase {
 	l.msg++
 	l.tick++
+	if l.wal && l.tick%2 == 0 { // there nothing is a repeat
+		return &commonpb.MsgBase{MsgType: kind, MsgID: 1}
+	}
 	return &commonpb.MsgBase{MsgType: kind, MsgID: l.msg, Timestamp: l.tick}
 }
 
@@ -89,8 +92,13 @@ func (l *log) timeTick() {
 	l.put(commonpb.MsgType_TimeTick, &msgpb.TimeTickMsg{Base: l.base(commonpb.MsgType_TimeTick)}, nil)
 }
 
+// placeholders are what stands for n timestamps in the body of a WAL's record.
+func (l *log) placeholders(n int) []uint64 {
+	return [][]uint64{nil, {5}, make([]uint64, n)}[l.tick%3]
+}
+
 // insert appends an insert of the columns given and returns its rows' times.
-// In a WAL the body's segment and times are placeholders.
+// In a WAL the body's segment, times and message ID say nothing.
 func (l *log) insert(segment int64, ids []int64, columns []*schemapb.FieldData) (times []uint64) {
 	m := &msgpb.InsertRequest{
 		Base: l.base(commonpb.MsgType_Insert), ShardName: "another-shard", CollectionID: collection, PartitionID: partition, PartitionName: "_default",
@@ -105,7 +113,7 @@ func (l *log) insert(segment int64, ids []int64, columns []*schemapb.FieldData) 
 		for i := range times {
 			times[i] = l.tick
 		}
-		m.SegmentID, m.Timestamps = 0, make([]uint64, len(ids))
+		m.SegmentID, m.Timestamps = 0, l.placeholders(len(ids))
 	}
 	entry := message(partition, int64(len(ids)))
 	if segment != 0 {
@@ -122,6 +130,9 @@ func (l *log) delete(keys *schemapb.IDs, n int) uint64 {
 	}
 	for range n {
 		m.Timestamps = append(m.Timestamps, l.tick)
+	}
+	if l.wal {
+		m.Timestamps = l.placeholders(n)
 	}
 	if ints := keys.GetIntId().GetData(); len(ints) > 0 && l.tick%2 == 0 { // as old clients did
 		m.PrimaryKeys, m.Int64PrimaryKeys = nil, ints
