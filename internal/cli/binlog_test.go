@@ -57,6 +57,18 @@ func TestEveryRowOfABinlogIsALineOfJSON(t *testing.T) {
 	}
 }
 
+func TestABlockedFilterIsSaidToHaveNoBits(t *testing.T) {
+	for kind, want := range map[string]string{"BlockedBloomFilter": "512 bits, ", "BasicBloomFilter": "44 bits, "} {
+		files, err := filepath.Glob("../../testdata/golden/v1-*" + kind + "/stats_log/*/*/*/*/*")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%v, %d files of a %s", err, len(files), kind)
+		}
+		if r := flowgraph(t, nil, "binlog", files[0]); !strings.Contains(r.out, want) {
+			t.Errorf("%s: %s%s", files[0], r.out, r.err)
+		}
+	}
+}
+
 // Every file of the golden set is one that a Milvus component wrote.
 func TestEveryKindOfBinlogCanBeShown(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/golden/v1-*/*_log/*/*/*/*/*")

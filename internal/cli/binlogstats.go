@@ -33,15 +33,28 @@ func (d *dump) statistics(data []byte) (done bool, err error) {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FIELD\tSMALLEST KEY\tLARGEST KEY\tBLOOM FILTER")
 	for _, s := range list {
-		var filter struct {
-			Bits   int64 `json:"m"`
-			Hashes int64 `json:"k"`
-		}
-		_ = json.Unmarshal(s.Bloom, &filter) // of another kind: only its size is told
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d bits, %d hashes, %s as JSON\n", *s.Field, keyText(s.MinPK), keyText(s.MaxPK),
-			filter.Bits, filter.Hashes, approximate(int64(len(s.Bloom))))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s as JSON\n", *s.Field, keyText(s.MinPK), keyText(s.MaxPK), filterText(s.Bloom))
 	}
 	return true, w.Flush()
+}
+
+// filterText tells the size of a bloom filter: a basic one says its bits, a
+// blocked one is a list of blocks of 64 bytes.
+func filterText(raw json.RawMessage) string {
+	var filter struct {
+		Bits   int             `json:"m"`
+		Hashes int             `json:"k"`
+		Words  json.RawMessage `json:"b"`
+	}
+	var blocks []string
+	size := approximate(int64(len(raw)))
+	if json.Unmarshal(raw, &filter) != nil {
+		return size
+	}
+	if json.Unmarshal(filter.Words, &blocks) == nil {
+		filter.Bits = len(blocks) * 64 * 8
+	}
+	return fmt.Sprintf("%d bits, %d hashes, %s", filter.Bits, filter.Hashes, size)
 }
 
 // keyText unpacks {"pkValue": ...}.
