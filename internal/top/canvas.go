@@ -21,6 +21,12 @@ func (c canvas) fill(a, b int, r rune, m mark) {
 	}
 }
 
+// span draws over the cells of the offsets [from, to).
+func (c canvas) span(s scale, from, to int64, r rune, m mark) {
+	a, b := s.cover(from, to)
+	c.fill(a, b, r, m)
+}
+
 // free tells whether nothing was written from a on, with a cell between.
 func (c canvas) free(a, length int) bool {
 	if a < 0 || a+length > len(c.cells) {

@@ -118,26 +118,20 @@ func axis(c *flows.FlowStatus, s scale, label int) []line {
 		numbers.write(min(s.cell(t), s.width-len(count(t))), count(t), dim)
 	}
 	rail := newCanvas(s.width, ' ', dim)
-	fill := func(from, to int64, r rune, m mark) {
-		if a, b := s.cover(from, to); b > a {
-			rail.fill(a, b, r, m)
-		}
-	}
-	fill(c.Read, c.LogEnd, '·', dim)
-	fill(c.LogStart, c.ReadFrom, '━', persistedMark)
-	fill(c.ReadFrom, c.Seek, '╍', persistedMark)
-	fill(c.Seek, c.Read, '─', bufferedMark)
+	rail.span(s, c.Read, c.LogEnd, '·', dim)
+	rail.span(s, c.LogStart, c.ReadFrom, '━', persistedMark)
+	rail.span(s, c.ReadFrom, c.Seek, '╍', persistedMark)
+	rail.span(s, c.Seek, c.Read, '─', bufferedMark)
 	if s.at > 0 {
 		rail.fill(s.at, s.at+1, '≈', dim)
 	}
 	seek := s.cell(c.Seek)
 	rail.fill(seek, seek+1, '┼', seekMark)
-	flags := flagLines(c, s)
 	out := []line{
 		append(say(dim, padded(fmt.Sprintf("log %s to %s", count(c.LogStart), count(c.LogEnd)), label)), numbers.line()...),
 		append(say(plain, padded("", label)), rail.line()...),
 	}
-	for _, f := range flags {
+	for _, f := range flagLines(c, s) {
 		out = append(out, append(say(plain, padded("", label)), f.line()...))
 	}
 	return out
@@ -154,17 +148,14 @@ func flagLines(c *flows.FlowStatus, s scale) []canvas {
 	default:
 		read, m = c.State+" at ", bad
 	}
-	flags := []struct {
+	type flag struct {
 		at   int64
 		text string
 		mark mark
-	}{{c.Seek, "seek position " + count(c.Seek), seekMark}, {c.Read, clean(read) + count(c.Read), m}}
+	}
+	flags := []flag{{c.Seek, "seek position " + count(c.Seek), seekMark}, {c.Read, clean(read) + count(c.Read), m}}
 	if c.ReadFrom != c.Seek {
-		flags = append(flags, struct {
-			at   int64
-			text string
-			mark mark
-		}{c.ReadFrom, "read from " + count(c.ReadFrom), dim})
+		flags = append(flags, flag{c.ReadFrom, "read from " + count(c.ReadFrom), dim})
 	}
 	lanes := []canvas{newCanvas(s.width, ' ', plain), newCanvas(s.width, ' ', plain), newCanvas(s.width, ' ', plain)}
 	for _, f := range flags {
@@ -211,22 +202,17 @@ func bar(g *flows.SegmentStatus, c *flows.FlowStatus, s scale, label, p int) lin
 	lane := newCanvas(s.width, ' ', plain)
 	start := orElse(g.Start, orElse(g.Position, c.LogStart))
 	end := max(start, orElse(g.PersistedEnd, start), orElse(g.FlushingEnd, start), orElse(g.BufferedEnd, start))
-	part := func(from, to int64, r rune, m mark) {
-		if a, b := s.cover(from, to); b > a {
-			lane.fill(a, b, r, m)
-		}
-	}
-	part(start, end, '·', dim)
+	lane.span(s, start, end, '·', dim)
 	seek := s.cell(c.Seek)
 	lane.fill(seek, seek+1, seekCell, seekMark)
-	part(start, orElse(g.PersistedEnd, start), persistedCell, persistedMark)
+	lane.span(s, start, orElse(g.PersistedEnd, start), persistedCell, persistedMark)
 	buffered := g.Position
 	if g.FlushingRows > 0 {
-		part(orElse(g.Position, end), orElse(g.FlushingEnd, 0), flyingCell, flyingMark)
+		lane.span(s, orElse(g.Position, end), orElse(g.FlushingEnd, 0), flyingCell, flyingMark)
 		buffered = g.FlushingEnd
 	}
 	if g.BufferedRows > 0 {
-		part(orElse(buffered, end), orElse(g.BufferedEnd, 0), bufferedCell, bufferedMark)
+		lane.span(s, orElse(buffered, end), orElse(g.BufferedEnd, 0), bufferedCell, bufferedMark)
 	}
 	name, m := "", plain
 	if g.Position != nil {
@@ -242,9 +228,9 @@ func bar(g *flows.SegmentStatus, c *flows.FlowStatus, s scale, label, p int) lin
 	return append(say(m, padded(padded(name, 4)+clip(clean(g.Collection+"/"+g.Partition), max(6, label-5-len(what)))+what, label-1)+" "), lane.line()...)
 }
 
-func orElse(offset *int64, otherwise int64) int64 {
-	if offset == nil {
+func orElse[T any](value *T, otherwise T) T {
+	if value == nil {
 		return otherwise
 	}
-	return *offset
+	return *value
 }

@@ -9,10 +9,7 @@ func (v *view) frame(width, height int) []line {
 	if v.help {
 		return fitted(help(), width, height)
 	}
-	out := v.header(width)
-	if troubles := v.troubles(width, max(3, height/5)); len(troubles) > 0 {
-		out = append(out, troubles...)
-	}
+	out := append(v.header(width), v.troubles(width, max(3, height/5))...)
 	foot := v.foot(width)
 	body := height - len(out) - len(foot)
 	if width >= wide {

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,7 +105,7 @@ func meter(used, whole int64, width int) line {
 
 // problem is something that needs somebody, or that passes by itself.
 type problem struct {
-	bad           bool
+	mark          mark // warn or bad
 	title         string
 	since         time.Time
 	error, advice string
@@ -116,47 +117,32 @@ func (s *sight) problems() []problem {
 	var out []problem
 	switch {
 	case errors.Is(s.err, webclient.ErrToken):
-		out = append(out, problem{bad: true, title: "The worker refuses to answer", since: s.gone, error: s.err.Error(), advice: "give its --listen-token as --token."})
+		out = append(out, problem{mark: bad, title: "The worker refuses to answer", since: s.gone, error: s.err.Error(), advice: "give its --listen-token as --token."})
 	case s.err != nil:
-		out = append(out, problem{bad: true, title: "The worker does not answer", since: s.gone, error: s.err.Error(),
+		out = append(out, problem{mark: bad, title: "The worker does not answer", since: s.gone, error: s.err.Error(),
 			advice: "if it has ended, its log says why in the last line. This view goes on by itself once it is back. Rows that it held are read again from the bucket's positions."})
 	}
 	w, st := s.state.Worker, s.state.Store
 	if w.Error != "" {
-		p := problem{bad: true, title: "The worker cannot start", error: w.Error, advice: w.Advice}
-		if w.Since != nil {
-			p.since = *w.Since
-		}
-		out = append(out, p)
+		out = append(out, problem{mark: bad, title: "The worker cannot start", since: orElse(w.Since, time.Time{}), error: w.Error, advice: w.Advice})
 	}
 	if w.Kafka.Error != "" {
-		p := problem{title: "There is nothing to read", error: w.Kafka.Error, advice: w.Kafka.Advice}
+		p := problem{mark: warn, title: "There is nothing to read", error: w.Kafka.Error, advice: w.Kafka.Advice}
 		if w.Kafka.Since != nil {
 			p.title, p.since = "Kafka does not let this worker read", *w.Kafka.Since
 		}
 		out = append(out, p)
 	}
 	if st.Waiting > 0 {
-		p := problem{title: waits(st.Waiting) + " for the object store " + st.Name, error: st.Error, advice: st.Advice}
-		if st.Since != nil {
-			p.since = *st.Since
-		}
-		out = append(out, p)
+		out = append(out, problem{mark: warn, title: waits(st.Waiting) + " for the object store " + st.Name,
+			since: orElse(st.Since, time.Time{}), error: st.Error, advice: st.Advice})
 	}
 	if w.Paused {
-		out = append(out, problem{title: "Reading pauses: the memory budget is used up",
+		out = append(out, problem{mark: warn, title: "Reading pauses: the memory budget is used up",
 			advice: "it passes by itself; if it does not, look at the store, or raise --memory-budget."})
 	}
 	out = append(out, s.ailing()...)
-	slices.SortStableFunc(out, func(a, b problem) int {
-		switch {
-		case a.bad == b.bad:
-			return 0
-		case a.bad:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(out, func(a, b problem) int { return cmp.Compare(b.mark, a.mark) })
 	return out
 }
 
@@ -175,11 +161,15 @@ func (s *sight) ailing() []problem {
 			key += c.Error
 		}
 		if _, known := at[key]; !known {
-			p := problem{bad: c.State == "stopped", since: c.Since, error: c.Error, advice: c.Advice}
-			if c.State == "running" {
-				p.since = c.Stalled
+			p := problem{mark: warn, since: c.Since, error: c.Error, advice: c.Advice}
+			switch c.State {
+			case "stopped":
+				p.mark, p.title = bad, "stopped: it waits for you"
+			case "waiting":
+				p.title = "trying again by itself"
+			case "running":
+				p.title, p.since = "stuck", c.Stalled
 			}
-			p.title = map[string]string{"stopped": "stopped: it waits for you", "waiting": "trying again by itself", "running": "stuck"}[c.State]
 			at[key] = len(out)
 			out = append(out, p)
 		}
@@ -202,10 +192,6 @@ func (v *view) troubles(width, height int) []line {
 	for i := range v.sights {
 		s := &v.sights[i]
 		for _, p := range s.problems() {
-			m := warn
-			if p.bad {
-				m = bad
-			}
 			text := p.title
 			if len(v.sights) > 1 {
 				text = s.address + ": " + text
@@ -213,7 +199,7 @@ func (v *view) troubles(width, height int) []line {
 			if !p.since.IsZero() {
 				text += " since " + clock(p.since)
 			}
-			out = append(out, say(m, "! "+clean(text)))
+			out = append(out, say(p.mark, "! "+clean(text)))
 			for _, more := range []string{p.error, p.more} {
 				out = append(out, indented(plain, more, width)...)
 			}

@@ -69,11 +69,11 @@ func (v *view) channel(c channel, width, name int) line {
 	case c.Lag > 0:
 		text = "lag " + count(c.Lag)
 	}
-	l := say(plain, padded(clean(c.VChannel), name)+" ").and(m, padded(text, 15)+" ")
+	var l line
 	if len(v.sights) > 1 {
-		l = say(dim, fmt.Sprintf("%d ", c.worker.worker+1)).and(plain, "")
-		l = append(l, say(plain, padded(clean(c.VChannel), name-2)+" ").and(m, padded(text, 15)+" ")...)
+		l, name = say(dim, fmt.Sprintf("%d ", c.worker.worker+1)), name-2
 	}
+	l = l.and(plain, padded(clean(c.VChannel), name)+" ").and(m, padded(text, 15)+" ")
 	if left := width - l.width() - 2; left >= 8 {
 		l = append(l, c.track(min(left, 40))...)
 	}

@@ -2,7 +2,6 @@ package top
 
 import (
 	"fmt"
-	"strings"
 
 	"flowgraph/flows"
 )
@@ -63,40 +62,46 @@ func (v *view) segments(width, height int) []line {
 	if len(one.Segments) == 0 {
 		return []line{title}
 	}
-	rows := max(1, height-2)
-	first := min(v.scroll, max(0, len(one.Segments)-rows))
-	last := min(len(one.Segments), first+rows)
+	most := max(1, height-2)
+	first := min(v.scroll, max(0, len(one.Segments)-most))
+	last := min(len(one.Segments), first+most)
 	if first > 0 || last < one.Total {
 		title = title.and(dim, fmt.Sprintf("  %d to %d, PgUp and PgDn scroll", first+1, last))
 	}
-	out := []line{title, nil}
-	table := make([]strings.Builder, last-first+1) // the first is the heads
+	heads, rows := table(s, one.Segments[first:last], first, width)
+	out := []line{title, say(dim, heads)}
+	for i, text := range rows {
+		m := plain
+		if one.Segments[first+i].Pins {
+			m = strong
+		}
+		out = append(out, say(m, text))
+	}
+	return out
+}
+
+// table lays segments out, of which the first has this number, in as many
+// columns as there is room for.
+func table(s *sight, list []*flows.SegmentStatus, first, width int) (heads string, rows []string) {
+	text := make([]string, len(list)+1) // the first is the heads
 	used := 0
 	for _, c := range columns(s) {
 		texts, wide := []string{c.title}, cells(c.title)
-		for i := first; i < last; i++ {
-			text := clean(c.text(i, one.Segments[i]))
-			texts, wide = append(texts, text), max(wide, cells(text))
+		for i, g := range list {
+			cell := clean(c.text(first+i, g))
+			texts, wide = append(texts, cell), max(wide, cells(cell))
 		}
 		if used+wide > width {
 			break
 		}
 		used += wide + 2
-		for i, text := range texts {
-			if c.right {
-				table[i].WriteString(right(text, wide) + "  ")
-			} else {
-				table[i].WriteString(padded(text, wide) + "  ")
-			}
+		pad := padded
+		if c.right {
+			pad = right
+		}
+		for i, cell := range texts {
+			text[i] += pad(cell, wide) + "  "
 		}
 	}
-	out[1] = say(dim, table[0].String())
-	for i := range table[1:] {
-		m := plain
-		if one.Segments[first+i].Pins {
-			m = strong
-		}
-		out = append(out, say(m, table[i+1].String()))
-	}
-	return out
+	return text[0], text[1:]
 }

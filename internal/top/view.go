@@ -76,7 +76,7 @@ func (v *view) list() []channel {
 func (o order) compare(a, b channel) int {
 	switch o {
 	case byTrouble:
-		return cmp.Or(cmp.Compare(trouble(a), trouble(b)))
+		return cmp.Compare(trouble(a), trouble(b))
 	case byLag:
 		return cmp.Compare(b.Lag, a.Lag)
 	case byBuffered:
