@@ -65,14 +65,17 @@ func (c Config) Await(ctx context.Context, options []kgo.Opt, topics []string, p
 			return err
 		}
 		t.tell("", err)
-		timer := time.NewTimer(checkPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause(ctx, checkPause); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// pause waits, at most as long as ctx lasts.
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // silent is the log of a check, whose error says it all.

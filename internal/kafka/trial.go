@@ -40,8 +40,7 @@ func (c Config) Try(ctx context.Context, options []kgo.Opt, r Reading) ([]Trial,
 	}
 	defer client.Close()
 	t := &trials{cfg: c, client: client, admin: kadm.NewClient(client), reading: r}
-	steps := []func(context.Context) error{t.brokers, t.topics, t.offsets, t.fetch}
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{t.brokers, t.topics, t.offsets, t.fetch} {
 		try, cancel := context.WithTimeout(ctx, 2*checkTimeout)
 		err := step(try)
 		cancel()
@@ -167,11 +166,7 @@ func (t *trials) groupOffsets(ctx context.Context) (kadm.OffsetResponses, error)
 		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) && !errors.Is(err, kerr.NotCoordinator) {
 			return offsets, err
 		}
-		timer := time.NewTimer(coordinatorPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause(ctx, coordinatorPause); ctx.Err() != nil {
 			return nil, err
 		}
 	}
