@@ -4,6 +4,7 @@ import "encoding/binary"
 
 // Types of Thrift's compact protocol.
 const (
+	thriftStop   = 0
 	thriftTrue   = 1
 	thriftFalse  = 2
 	thriftByte   = 3

@@ -49,7 +49,7 @@ type thriftWalk struct {
 func (w *thriftWalk) fields(depth int, node bool) {
 	for id := int16(0); !w.bad; {
 		head := w.byte()
-		if head == 0 { // also once bad
+		if head&15 == thriftStop { // also once bad
 			return
 		}
 		if id += int16(head >> 4); head>>4 == 0 { // the number stands behind it
