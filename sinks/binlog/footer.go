@@ -8,12 +8,6 @@ import (
 // maxNesting bounds the depth of a footer; Parquet's own is 7.
 const maxNesting = 16
 
-// Numbers of fields in a footer.
-const (
-	metaSchema     = 2 // of FileMetaData: all nodes in one list
-	schemaChildren = 5 // of SchemaElement: how many of those behind it are its own
-)
-
 // checkFooter walks a Parquet file's footer before the library reads it: the
 // library makes room for as many elements as a list, and as many children as
 // a node of the schema, says that it has, so one damaged byte would ask for
@@ -30,117 +24,63 @@ func checkFooter(payload []byte) error {
 		return fmt.Errorf("%w: parquet footer of %d bytes in a file of %d", ErrCorrupt, size, len(payload))
 	}
 	w := thriftWalk{b: rest[int64(len(rest))-size:]}
-	w.fields(0, false)
+	w.fields(fileMetaData, 0)
 	if w.bad {
 		return fmt.Errorf("%w: parquet footer", ErrCorrupt)
 	}
 	return nil
 }
 
-// thriftWalk hops over values of Thrift's compact protocol. Once bad it stands
-// still.
-type thriftWalk struct {
-	b     []byte
-	bad   bool
-	nodes uint64 // of the schema
-}
+// shape is a struct of a footer, as far as it holds lists.
+type shape int
 
-// fields hops over a struct, which may be a node of the schema.
-func (w *thriftWalk) fields(depth int, node bool) {
-	for id := int16(0); !w.bad; {
-		head := w.byte()
-		if head&15 == thriftStop { // also once bad
-			return
+const (
+	plain shape = iota // no lists
+	fileMetaData
+	schemaElement
+	rowGroup
+	columnChunk
+	columnMetaData
+	sizeStatistics
+	geoStatistics
+)
+
+// list says of what type the elements of a field are that is a list. The
+// library does not ask the file: it reads what it expects.
+func (s shape) list(field int16) (kind byte, elements shape, known bool) {
+	switch s {
+	case fileMetaData:
+		shapes := [...]shape{2: schemaElement, 4: rowGroup, 5: plain, 7: plain}
+		if field == 2 || field == 4 || field == 5 || field == 7 {
+			return thriftStruct, shapes[field], true
 		}
-		if id += int16(head >> 4); head>>4 == 0 { // the number stands behind it
-			id = int16(w.zigzag())
+	case rowGroup:
+		if field == 1 {
+			return thriftStruct, columnChunk, true
 		}
-		switch kind := head & 15; {
-		case kind <= thriftFalse: // a boolean is its type
-		case depth == 0 && id == metaSchema && kind == thriftList:
-			w.list(0, true)
-		case node && id == schemaChildren && kind == thriftI32:
-			if n := w.zigzag(); n < 0 || uint64(n) >= w.nodes {
-				w.bad = true
-			}
-		default:
-			w.value(kind, depth, false)
+		return thriftStruct, plain, field == 4
+	case columnMetaData:
+		kinds := [...]byte{2: thriftI32, 3: thriftBinary, 8: thriftStruct, 13: thriftStruct}
+		if field == 2 || field == 3 || field == 8 || field == 13 {
+			return kinds[field], plain, true
 		}
+	case sizeStatistics:
+		return thriftI64, plain, field == 2 || field == 3
+	case geoStatistics:
+		return thriftI32, plain, field == 2
 	}
+	return 0, plain, false
 }
 
-func (w *thriftWalk) value(kind byte, depth int, node bool) {
-	if depth++; depth > maxNesting {
-		w.bad = true
+// inner is the shape of a field that is a struct.
+func (s shape) inner(field int16) shape {
+	switch {
+	case s == columnChunk && field == 3:
+		return columnMetaData
+	case s == columnMetaData && field == 16:
+		return sizeStatistics
+	case s == columnMetaData && field == 17:
+		return geoStatistics
 	}
-	switch kind {
-	case thriftTrue, thriftFalse, thriftByte:
-		w.byte()
-	case thriftI16, thriftI32, thriftI64:
-		w.varint()
-	case thriftDouble:
-		w.skip(8)
-	case thriftBinary:
-		w.skip(w.varint())
-	case thriftList, thriftSet:
-		w.list(depth, false)
-	case thriftStruct:
-		w.fields(depth, node)
-	default: // a map is in no footer
-		w.bad = true
-	}
-}
-
-// list hops over a list, which may be that of the schema's nodes.
-func (w *thriftWalk) list(depth int, nodes bool) {
-	head := w.byte()
-	n := uint64(head >> 4)
-	if n == 15 {
-		n = w.varint()
-	}
-	if n > uint64(len(w.b)) { // an element takes a byte at least
-		w.bad = true
-	}
-	if nodes {
-		w.nodes = n
-	}
-	for range n {
-		if w.bad {
-			break
-		}
-		w.value(head&15, depth, nodes)
-	}
-}
-
-func (w *thriftWalk) byte() byte {
-	if w.bad || len(w.b) == 0 {
-		w.bad = true
-		return 0
-	}
-	v := w.b[0]
-	w.b = w.b[1:]
-	return v
-}
-
-func (w *thriftWalk) varint() uint64 {
-	v, n := binary.Uvarint(w.b)
-	if w.bad || n <= 0 {
-		w.bad = true
-		return 0
-	}
-	w.b = w.b[n:]
-	return v
-}
-
-func (w *thriftWalk) zigzag() int64 {
-	v := w.varint()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-func (w *thriftWalk) skip(n uint64) {
-	if w.bad || n > uint64(len(w.b)) {
-		w.bad = true
-		return
-	}
-	w.b = w.b[n:]
+	return plain
 }
