@@ -23,7 +23,8 @@ var rooms = map[string][]string{
 	},
 	"internal/demo":        {"internal/archive", "internal/devstack", "internal/recording", "sinks", "checkpoints"},
 	"internal/web":         {"flows", "sinks"},
-	"internal/webclient":   {"flows", "internal/web"}, // the other end of its API
+	"internal/web/webtest": {"flows", "internal/web", "sinks"}, // for tests
+	"internal/webclient":   {"flows", "internal/web"},          // the other end of its API
 	"internal/top":         {"flows", "internal/web", "internal/webclient"},
 	"internal/archive":     {"internal/recording", "sinks/binlog", "stages/column", "checkpoints"},
 	"internal/channelinfo": {"internal/archive", "checkpoints"},

@@ -163,10 +163,10 @@ func TestKeysSelectSortAndFilter(t *testing.T) {
 // Names come from whoever may write to Kafka.
 func TestNamesCannotSteerTheTerminal(t *testing.T) {
 	f := newFake(1)
-	f.change(func(f *fake) {
-		f.now.Segments[0].Collection = "evil\x1b[31m[red]\x07\u202e"
-		f.now.VChannels[0].LastError = "x"
-		f.tell(flows.Event{Kind: "waiting", VChannel: "log_0-0", Error: "line\r\nline\u009b2J"})
+	f.Change(func() {
+		f.Now.Segments[0].Collection = "evil\x1b[31m[red]\x07\u202e"
+		f.Now.VChannels[0].LastError = "x"
+		f.Tell(flows.Event{Kind: "waiting", VChannel: "log_0-0", Error: "line\r\nline\u009b2J"})
 	})
 	s := begin(t, 160, 40, f.client(t))
 	text := s.until("the name", "evil?[31m[red]??", "failed, tries again: line  line?2J")
@@ -179,10 +179,10 @@ func TestAWorkerThatGoesAwayAndReturnsIsFollowed(t *testing.T) {
 	f, other := newFake(2), newFake(1)
 	s := begin(t, 120, 40, f.client(t), other.client(t))
 	s.until("both", "2 workers", "VCHANNELS 3", "segment 7000")
-	f.away.Store(true)
+	f.Away.Store(true)
 	s.until("it is gone", "no answer", "The worker does not answer", "nobody is here", "What to do:")
-	f.change(func(f *fake) { f.happened = nil; f.tell(flows.Event{Kind: "running", VChannel: "log_0-0"}) })
-	f.away.Store(false)
+	f.Change(func() { f.Told = nil; f.Tell(flows.Event{Kind: "running", VChannel: "log_0-0"}) })
+	f.Away.Store(false)
 	s.press("a\t")
 	s.until("it is back", "no: no answer", "no: does not answer", "claimed")
 }
@@ -190,12 +190,12 @@ func TestAWorkerThatGoesAwayAndReturnsIsFollowed(t *testing.T) {
 func TestTroublesAreShownWithWhatToDo(t *testing.T) {
 	f := newFake(3)
 	since := time.Now()
-	f.change(func(f *fake) {
-		f.store.Calls, f.store.Since, f.store.Reason, f.store.Code = 2, since, "Access Denied.", "AccessDenied"
-		for i := range f.now.VChannels {
-			f.now.VChannels[i].State, f.now.VChannels[i].Error, f.now.VChannels[i].Advice = "stopped", "bad record", "look at it"
+	f.Change(func() {
+		f.Stored.Calls, f.Stored.Since, f.Stored.Reason, f.Stored.Code = 2, since, "Access Denied.", "AccessDenied"
+		for i := range f.Now.VChannels {
+			f.Now.VChannels[i].State, f.Now.VChannels[i].Error, f.Now.VChannels[i].Advice = "stopped", "bad record", "look at it"
 		}
-		f.now.Worker.Kafka.Error, f.now.Worker.Kafka.Advice = "no topic", "make one"
+		f.Now.Worker.Kafka.Error, f.Now.Worker.Kafka.Advice = "no topic", "make one"
 	})
 	s := begin(t, 120, 60, f.client(t))
 	s.until("all of it", "3 stopped", "! 3 vchannels are stopped: it waits for you", "What to do: look at it",
@@ -216,7 +216,7 @@ func TestAPauseIsAskedForOnlyAfterAYes(t *testing.T) {
 	s.until("a question", "pause the reading of log_0-0?")
 	s.press("y")
 	s.until("it is paused", "log_0-0: reading is paused", "Reading is paused since", "1 paused")
-	f.change(func(f *fake) {
+	f.Change(func() {
 		if asked := strings.Join(f.asked, ", "); asked != "flush log_0-0, pause log_0-0" {
 			t.Errorf("asked for: %s", asked)
 		}
@@ -234,8 +234,8 @@ func TestOneFrameIsPlainText(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-	f.away.Store(true)
-	f.store = sinks.Waiting{}
+	f.Away.Store(true)
+	f.Stored = sinks.Waiting{}
 	out.Reset()
 	if err := top.Once(t.Context(), &out, []*webclient.Client{f.client(t)}, "", 100); !errors.Is(err, top.ErrNoAnswer) || !strings.Contains(out.String(), "nobody is here") {
 		t.Errorf("%v:\n%s", err, &out)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -98,15 +99,13 @@ func (a *api) segments(rw http.ResponseWriter, r *http.Request) {
 // events answers with what happened after a sequence number.
 func (a *api) events(rw http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
-	limit, err := number(v, "limit", 200)
-	if err == nil {
-		var after int
-		if after, err = number(v, "after", 0); err == nil {
-			a.send(rw, a.Worker.Events(uint64(after), limit))
-			return
-		}
+	limit, noLimit := number(v, "limit", 200)
+	after, noAfter := number(v, "after", 0)
+	if err := cmp.Or(noLimit, noAfter); err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return
 	}
-	http.Error(rw, err.Error(), http.StatusBadRequest)
+	a.send(rw, a.Worker.Events(uint64(after), limit))
 }
 
 func (a *api) send(rw http.ResponseWriter, v any) { a.sendStatus(rw, http.StatusOK, v) }

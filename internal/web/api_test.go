@@ -40,11 +40,11 @@ func TestSegmentsAreChosenSortedAndCutOut(t *testing.T) {
 // What has nothing to compare must not hide what has.
 func TestSegmentsWithoutAFlushComeLastBothWays(t *testing.T) {
 	c := newCrowd(1, 4)
-	c.change(func(c *crowd) { c.now.Segments[0].LastFlush, c.now.Segments[0].Position = nil, nil })
+	c.Change(func() { c.Now.Segments[0].LastFlush, c.Now.Segments[0].Position = nil, nil })
 	address := c.serve(t)
 	for _, sort := range []string{"sort=last_flush", "sort=last_flush&desc=1", "sort=position", "sort=position&desc=1"} {
 		got := ask[listed](t, address+"api/segments?"+sort).Segments
-		if last := got[len(got)-1]; last.ID != c.now.Segments[0].ID {
+		if last := got[len(got)-1]; last.ID != c.Now.Segments[0].ID {
 			t.Errorf("%s: the last is %+v", sort, last)
 		}
 	}
@@ -81,11 +81,11 @@ func TestManyWhoLookAtOnceShareOnePicture(t *testing.T) {
 		})
 	}
 	all.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.looks > 25 {
-		t.Errorf("50 questions cost %d looks", c.looks)
-	}
+	c.Change(func() {
+		if c.Looks > 25 {
+			t.Errorf("50 questions cost %d looks", c.Looks)
+		}
+	})
 }
 
 func TestThePageMayLoadNothingFromElsewhere(t *testing.T) {

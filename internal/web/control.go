@@ -114,10 +114,8 @@ func (a *api) changes(do command) http.HandlerFunc {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
 			return
 		}
-		by, _, err := net.SplitHostPort(r.RemoteAddr)
-		if err != nil {
-			by = r.RemoteAddr
-		}
+		by, _, _ := net.SplitHostPort(r.RemoteAddr)
+		by = cmp.Or(by, r.RemoteAddr)
 		out, err := do(r.Context(), body, by)
 		a.Log.Info().Str("request", r.URL.Path).Str("by", by).Strs("vchannels", body.VChannels).Str("collection", body.Collection).
 			Bool("all", body.All).Err(err).Msg("asked over HTTP")

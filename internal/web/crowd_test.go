@@ -1,109 +1,27 @@
 package web_test
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"flowgraph/flows"
 	"flowgraph/internal/web"
-	"flowgraph/sinks"
+	"flowgraph/internal/web/webtest"
 )
 
-// crowd is a worker made up of numbers.
-type crowd struct {
-	mu     sync.Mutex
-	now    flows.Picture
-	events []flows.Event
-	store  sinks.Waiting
-	looks  int
-}
-
-func (c *crowd) Status() []flows.FlowStatus  { return c.Look(context.Background()).VChannels }
-func (c *crowd) Ready() bool                 { return true }
-func (c *crowd) Refused() (time.Time, error) { return time.Time{}, nil }
-func (c *crowd) Kafka() flows.KafkaStatus    { return c.Look(context.Background()).Worker.Kafka }
-
-func (c *crowd) Look(context.Context) *flows.Picture {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.looks++
-	p := c.now
-	p.At = time.Now()
-	return &p
-}
-
-func (c *crowd) Events(after uint64, limit int) flows.Events {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := flows.Events{Events: []flows.Event{}, Last: uint64(len(c.events))}
-	for _, e := range c.events {
-		if e.Seq > after && len(out.Events) < limit {
-			out.Events = append(out.Events, e)
-		}
-	}
-	return out
-}
-
-func (c *crowd) Waiting() sinks.Waiting {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.store
-}
-
-// change alters the crowd between two looks.
-func (c *crowd) change(f func(*crowd)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// Pictures that were handed out share these.
-	c.now.VChannels = append([]flows.FlowStatus{}, c.now.VChannels...)
-	c.now.Segments = append([]flows.SegmentStatus{}, c.now.Segments...)
-	f(c)
-}
+// crowd is a worker with many vchannels.
+type crowd struct{ *webtest.Worker }
 
 // serve returns the address of the crowd's page.
 func (c *crowd) serve(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(web.Handler(web.Options{
-		Worker: c, Store: c, Metrics: prometheus.NewRegistry(), Log: zerolog.Nop(),
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/"
-}
-
-// behindSwitch is serve with a server that can be away.
-func (c *crowd) behindSwitch(t *testing.T) (*atomic.Bool, string) {
-	t.Helper()
-	away := &atomic.Bool{}
-	next := web.Handler(web.Options{Worker: c, Store: c, Metrics: prometheus.NewRegistry(), Log: zerolog.Nop()})
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if away.Load() {
-			http.Error(rw, "nobody is here", http.StatusBadGateway)
-			return
-		}
-		next.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(server.Close)
-	return away, server.URL + "/"
+	return c.Serve(t, web.Options{})
 }
 
 // newCrowd makes vchannels with so many segments in all.
 func newCrowd(vchannels, segments int) *crowd {
-	c := &crowd{store: sinks.Waiting{Store: "http://127.0.0.1:9000/a-bucket"}}
-	now := time.Now()
-	answered := now
-	c.now.Worker = flows.WorkerStatus{
-		Started: now.Add(-time.Hour), Ready: true, Phase: "running", MemoryBudget: 1 << 30, MemoryUsed: 300 << 20,
-		Kafka: flows.KafkaStatus{Brokers: []string{"127.0.0.1:9092"}, Group: "flowgraph", Topics: []string{"by-dev.*"}, Answered: &answered},
-	}
+	c, now := &crowd{webtest.New()}, time.Now()
 	for v := range vchannels {
 		n := segments / vchannels
 		if v < segments%vchannels {
@@ -138,9 +56,9 @@ func (c *crowd) add(v, n int, now time.Time) {
 		if i%5 == 4 {
 			s.Level, s.Partition, s.PartitionID = "L0", "(all)", "-1"
 		}
-		c.now.Segments = append(c.now.Segments, s)
+		c.Now.Segments = append(c.Now.Segments, s)
 	}
-	c.now.VChannels = append(c.now.VChannels, f)
+	c.Now.VChannels = append(c.Now.VChannels, f)
 }
 
 func at(n int64) *int64 { return &n }

@@ -26,8 +26,6 @@ func servePage(mux *http.ServeMux) {
 	show := func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
 		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-cache") // another release must not meet the files of this one
 		serve.ServeHTTP(rw, r)
 	}

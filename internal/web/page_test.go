@@ -88,14 +88,14 @@ func TestThePageIsUsedWithTheKeyboardAlone(t *testing.T) {
 func TestNamesAndErrorsThatAreMarkupStayText(t *testing.T) {
 	c := newCrowd(2, 6)
 	evil := `<img src=x onerror="window.caught=1"><script>window.caught=1</script>`
-	c.change(func(c *crowd) {
-		for i := range c.now.Segments {
-			c.now.Segments[i].Collection, c.now.Segments[i].Partition = evil, evil
+	c.Change(func() {
+		for i := range c.Now.Segments {
+			c.Now.Segments[i].Collection, c.Now.Segments[i].Partition = evil, evil
 		}
-		c.now.VChannels[0].State, c.now.VChannels[0].Error, c.now.VChannels[0].Advice = "stopped", evil, evil
-		c.now.Worker.Kafka.Error = evil
-		c.store.Calls, c.store.Reason, c.store.Code = 1, evil, evil
-		c.events = append(c.events, flows.Event{Seq: 1, At: time.Now(), Kind: evil, VChannel: "by-dev-rootcoord-dml_0-0", Collection: evil, Reason: evil, Error: evil})
+		c.Now.VChannels[0].State, c.Now.VChannels[0].Error, c.Now.VChannels[0].Advice = "stopped", evil, evil
+		c.Now.Worker.Kafka.Error = evil
+		c.Stored.Calls, c.Stored.Reason, c.Stored.Code = 1, evil, evil
+		c.Tell(flows.Event{Kind: evil, VChannel: "by-dev-rootcoord-dml_0-0", Collection: evil, Reason: evil, Error: evil})
 	})
 	b := open(t, c.serve(t), 1280, 900)
 	b.until("the names are shown", `document.querySelector(".bar .label span")?.textContent.includes("<img")`)
@@ -107,20 +107,20 @@ func TestNamesAndErrorsThatAreMarkupStayText(t *testing.T) {
 
 func TestAWorkerThatEndsAndComesBackIsTold(t *testing.T) {
 	c := newCrowd(2, 6)
-	c.change(func(c *crowd) {
-		c.store.Calls, c.store.Reason, c.store.Code, c.store.Since = 3, "403 AccessDenied: no", "AccessDenied", time.Now()
+	c.Change(func() {
+		c.Stored.Calls, c.Stored.Reason, c.Stored.Code, c.Stored.Since = 3, "403 AccessDenied: no", "AccessDenied", time.Now()
 	})
-	away, address := c.behindSwitch(t)
+	address := c.serve(t)
 	b := open(t, address, 1280, 900)
 	b.missing = true
 	b.until("the store's trouble is told", `document.querySelector("#problems").textContent.includes("AccessDenied")`)
-	away.Store(true)
+	c.Away.Store(true)
 	b.until("it is told that the worker is away", `document.querySelector("#problems").textContent.includes("does not answer")`)
 	if text := b.text("#problems"); !strings.Contains(text, "AccessDenied") {
 		t.Errorf("its last words are gone: %s", text)
 	}
-	c.change(func(c *crowd) { c.store.Calls = 0 })
-	away.Store(false)
+	c.Change(func() { c.Stored.Calls = 0 })
+	c.Away.Store(false)
 	b.until("all is well again", `document.querySelector("#problems").textContent === "" && document.querySelector("#phase").textContent === "running"`)
 }
 
