@@ -22,7 +22,7 @@ type Metrics struct {
 	quarantined                               *prometheus.CounterVec
 	flushes                                   *prometheus.CounterVec
 	flushSeconds, commitSeconds               prometheus.Histogram
-	objects, bytes                            prometheus.Counter
+	objects, bytes, rebuilt                   prometheus.Counter
 	commits, documentBytes                    prometheus.Counter
 	lostOffsets, fenced, restarts, rebalances prometheus.Counter
 
@@ -54,6 +54,7 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	m.fetchedBytes = counter("fetched_bytes_total", "Bytes of keys, values and headers of the records taken from Kafka.")
 	m.objects = counter("objects_total", "Binlog files stored.")
 	m.bytes = counter("object_bytes_total", "Bytes of binlog files stored.")
+	m.rebuilt = counter("rebuilt_key_statistics_total", "Key statistics of flushes that were lost in the bucket, made anew from the keys.")
 	m.commits = counter("commits_total", "Checkpoint documents stored.")
 	m.documentBytes = counter("commit_bytes_total", "Bytes of checkpoint documents stored.")
 	m.lostOffsets = counter("lost_offsets_total", "Offsets that the log no longer held when they had to be read.")

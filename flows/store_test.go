@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,29 @@ func TestADeniedManifestHoldsUpItsVChannelAlone(t *testing.T) {
 	w.bucket.Before(nil)
 	l.until(0, 2).stop()
 	w.exact(archive.CheckOptions{})
+}
+
+// Of statistics that are lost nothing is lost: the keys are there.
+func TestLostStatisticsOfKeysStopAVChannel(t *testing.T) {
+	w := newWorld(t, 1)
+	w.bucket.Before(func(_ context.Context, c membucket.Call) error {
+		if c.Op == membucket.Get && strings.HasPrefix(c.Key, "stats_log/") {
+			return checkpoints.ErrNotExist
+		}
+		return nil
+	})
+	w.produce(0, createCollection(collectionID), insert(7, 1, 10), insert(0, 2, 10))
+	l := w.start().until(0, 3)
+	if got, err := l.Seal(within(t), Selector{Collection: "c"}, true); err != nil || !got.Whole(true) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	until(t, "the manifests are written", func() bool { return len(w.bucket.Keys("segments/")) == 2 })
+	if n := l.metric("flowgraph_rebuilt_key_statistics_total"); n != 2 {
+		t.Errorf("%v were made anew", n)
+	}
+	l.stop()
+	w.bucket.Before(nil)
+	w.exact(archive.CheckOptions{}) // that of the whole segments holds every key
 }
 
 // What cannot be read is never taken for a fresh start.

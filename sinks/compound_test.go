@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -90,41 +89,6 @@ func TestCompoundStatisticsHoldFoldedFlushesInOrder(t *testing.T) {
 	}
 	if err != nil || len(keys) != 21 || !slices.IsSorted(keys) {
 		t.Errorf("%v, %v", keys, err)
-	}
-}
-
-// What is damaged or of another field would be read instead of the originals.
-func TestCompoundStatisticsAreNotMadeOfDamagedOnes(t *testing.T) {
-	b := membucket.New()
-	died := errors.New("died")
-	l := beginLife(t, b, func(o *checkpoints.Options) {
-		o.Compound = func(context.Context, *checkpoints.Segment, map[string]string) error { return died }
-	})
-	cut := l.flush(keyField, true, "a")
-	if err := l.end(); !errors.Is(err, died) {
-		t.Fatal(err)
-	}
-	doc, _, err := checkpoints.Load(t.Context(), b, "t-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := checkpoints.StatsLogKey(1, 2, segmentID, keyField, cut.LogID)
-	whole := string(b.Data(key))
-	for name, c := range map[string]struct {
-		data string
-		want error
-	}{
-		"missing": {"", checkpoints.ErrNotExist}, "truncated": {whole[:50], binlog.ErrCorrupt}, "two": {"[" + whole + "," + whole + "]", binlog.ErrCorrupt},
-		"one in a list": {"[" + whole + "]", binlog.ErrCorrupt}, "other field": {strings.Replace(whole, "100", "101", 1), binlog.ErrCorrupt},
-	} {
-		b.Set(key, []byte(c.data))
-		if c.data == "" {
-			b.Remove(key)
-		}
-		err := sinks.PutCompound(t.Context(), b, doc.Segments[segmentID], nil)
-		if !errors.Is(err, c.want) || b.Data(compoundKey) != nil {
-			t.Errorf("%s: %v, stored %s", name, err, b.Data(compoundKey))
-		}
 	}
 }
 

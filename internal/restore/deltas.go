@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -75,19 +76,27 @@ func (st *stager) delta(ctx context.Context, key string, s *archive.LiveSegment,
 }
 
 // mayHold asks the key statistics of the segment's flushes; a segment without
-// may hold every key.
+// may hold every key, and so may one whose statistics are lost: deletes that
+// concern nothing cost space alone.
 func (st *stager) mayHold(ctx context.Context, s *archive.LiveSegment) (func([]byte) bool, error) {
+	every := func([]byte) bool { return true }
 	if s.PKField == 0 {
-		return func([]byte) bool { return true }, nil
+		return every, nil
 	}
 	var stats []binlog.KeyStats
 	for _, f := range s.Flushes {
 		key := checkpoints.StatsLogKey(s.Collection, s.Partition, s.ID, s.PKField, f.ID)
 		data, _, err := st.archive.Get(ctx, key)
+		if errors.Is(err, checkpoints.ErrNotExist) {
+			return every, nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		of, err := binlog.ReadKeyStats(data)
+		if errors.Is(err, binlog.ErrCorrupt) {
+			return every, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}

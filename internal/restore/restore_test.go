@@ -291,3 +291,22 @@ func TestARefusedStageLeavesNoCollectionBehind(t *testing.T) {
 		t.Errorf("once it is allowed: %v", err)
 	}
 }
+
+// Statistics only spare deletes that concern no row of a segment.
+func TestARestoreWithoutStatisticsOfKeysLacksNothing(t *testing.T) {
+	b := archived(t, "ddl")
+	l := live(t, b, archive.LiveOptions{Collection: "ddl"})
+	for i, key := range b.Keys("stats_log/") {
+		if b.Set(key, []byte("{")); i%2 == 0 {
+			b.Remove(key)
+		}
+	}
+	f := newMilvus(t)
+	plan, _, err := f.begin(b, l, "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.same(plan, "copy") == 0 || l.DeletedKeys() == 0 {
+		t.Error("no rows, or no deletes: the test shows nothing")
+	}
+}
