@@ -13,6 +13,7 @@ import (
 // dropped unread.
 type Decoder struct {
 	next   checkpoints.Position // where the next pack begins
+	sum    byte                 // of what was prefetched
 	window *window
 	open   *transactions
 }
@@ -35,6 +36,7 @@ func (d *Decoder) Step(_ context.Context, in *Raw) ([]*Pack, error) {
 		batch.slab = &slab{messages: make([]Message, 0, n), inserts: make([]wire.Insert, 0, n)}
 	}
 	pack.slab, pack.Messages = batch.slab, batch.slab.messages
+	d.sum += prefetch(in.Records)
 	for i := range in.Records {
 		if err := d.record(&batch, &in.Records[i]); err != nil {
 			return nil, err
@@ -66,7 +68,7 @@ func (d *Decoder) record(b *batch, r *Record) error {
 	if m.empty() {
 		return nil
 	}
-	m.Identity, m.Record = at, *r
+	m.Identity, m.Record = at, r
 	if m.Event != nil {
 		m.Event.Position, m.Event.Start = at, d.hold(at)
 		m.Event.End, m.Event.After = d.next, d.hold(d.next)

@@ -83,7 +83,9 @@ func (m *slab) delete() *wire.Delete {
 // own copies a message out of its slab: that of a transaction waits for its
 // commit.
 func (m Message) own() Message {
-	m.Record.Headers = slices.Clone(m.Record.Headers)
+	record := *m.Record
+	record.Headers = slices.Clone(record.Headers)
+	m.Record = &record
 	if m.Insert != nil {
 		in := *m.Insert
 		m.Insert = &in

@@ -93,8 +93,8 @@ const (
 // read. Rows of a message share one segment.
 type Message struct {
 	Identity checkpoints.Position // of its rows: its own record, or its transaction's commit
-	Record   Record
-	Insert   *wire.Insert // one of Insert, Delete, Bad, Event is set
+	Record   *Record              // of the batch that it came with
+	Insert   *wire.Insert         // one of Insert, Delete, Bad, Event is set
 	Delete   *wire.Delete
 	Bad      string // why the record is a bad one
 	Event    *Event // only until the splitter has made it a pack of its own

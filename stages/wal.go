@@ -68,7 +68,7 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 	case walInsert, walDelete:
 		m := walRows(b, r, w)
 		if w.InTxn && !m.empty() {
-			m.Record = *r
+			m.Record = r
 			if !d.open.add(w.Txn, m.own(), w.Tick) {
 				b.pack.Counts.Orphans++
 			}

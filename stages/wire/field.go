@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"unicode/utf8"
-
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -43,13 +41,19 @@ type Field struct {
 	Data    []byte  // numbers and fixed-width vectors
 	Strings Strings // everything with a length of its own
 	Valid   []byte  // packed bools, one a row; nil: no nulls
+	frame   frame   // of Data; empty if there is none
 }
 
-// parse reads a FieldData. Of one that a Milvus wrote all fields are taken
-// here, and in any spelling by other.
-func (f *Field) parse(b []byte) error {
+// parse reads a FieldData into f, which may hold another one. Of one that a
+// Milvus wrote all fields are taken here, and in any spelling by other.
+func (f *Field) parse(column []byte) error {
+	if f.again(column) {
+		return nil
+	}
+	f.forget()
 	w := fieldWalk{Field: f}
-	for len(b) > 0 {
+	for at := 0; at < len(column); {
+		b := column[at:]
 		x, n := head(b)
 		switch {
 		case n == 0:
@@ -63,29 +67,34 @@ func (f *Field) parse(b []byte) error {
 			f.ID = int64(x)
 		case b[0] == 6<<3|number: // is_dynamic
 		case b[0] == 2<<3|piece:
-			f.Name = b[n : n+int(x)]
+			f.Name, w.name = b[n:n+int(x)], at+n
 			n += int(x)
 		case w.values.num == 0 && (b[0] == 3<<3|piece || b[0] == 4<<3|piece):
 			w.values = arm{protowire.Number(b[0] >> 3), view(b[n : n+int(x)])}
 			n += int(x)
+			w.end = at + n
 		default:
 			var err error
 			if n, err = w.other(b); err != nil {
 				return err
 			}
 		}
-		b = b[n:]
+		at += n
 	}
 	if len(w.valid.data) > 0 {
 		f.Valid = w.valid.data
 	}
+	var err error
 	switch w.values.num {
 	case 3:
-		return f.scalars(w.values.body)
+		err = f.scalars(w.values.body)
 	case 4:
-		return f.vectors(w.values.body)
+		err = f.vectors(w.values.body)
 	}
-	return nil
+	if err == nil {
+		f.keep(column, w.name, w.end)
+	}
+	return err
 }
 
 // fieldWalk is a column while it is walked.
@@ -93,6 +102,8 @@ type fieldWalk struct {
 	*Field
 	valid  packed
 	values arm
+	name   int // where the name begins
+	end    int // where the message that holds the values ends
 }
 
 func (w *fieldWalk) other(b []byte) (int, error) {
@@ -210,67 +221,4 @@ func numbers(b []byte, elem protowire.Type) ([]byte, error) {
 		}
 	}
 	return p.data, nil
-}
-
-// Strings is a message whose field 1 repeats byte strings.
-type Strings struct {
-	body  []byte
-	count int
-}
-
-// newStrings checks the whole message, so that All cannot fail.
-func newStrings(body []byte) (Strings, error) {
-	s := Strings{body: body}
-	if body == nil {
-		s.body = []byte{}
-	}
-	for b := body; len(b) > 0; {
-		if x, n := head(b); n > 0 && b[0] == 1<<3|piece {
-			s.count++
-			b = b[n+int(x):]
-			continue
-		}
-		num, v, n, err := next(b)
-		if err != nil {
-			return Strings{}, err
-		}
-		if num == 1 && v.typ == protowire.BytesType {
-			s.count++
-		}
-		b = b[n:]
-	}
-	return s, nil
-}
-
-// Len is the number of strings.
-func (s Strings) Len() int { return s.count }
-
-// UTF8 says whether all of them are, as protobuf's strings and Milvus' texts
-// have to be.
-func (s Strings) UTF8() bool {
-	for v := range s.All {
-		if !utf8.Valid(v) {
-			return false
-		}
-	}
-	return true
-}
-
-// All yields the strings as views.
-func (s Strings) All(yield func([]byte) bool) {
-	for b := s.body; len(b) > 0; {
-		if x, n := head(b); n > 0 && b[0] == 1<<3|piece {
-			end := n + int(x)
-			if !yield(b[n:end]) {
-				return
-			}
-			b = b[end:]
-			continue
-		}
-		num, v, n, err := next(b)
-		if err != nil || num == 1 && v.typ == protowire.BytesType && !yield(v.bytes) {
-			return
-		}
-		b = b[n:]
-	}
 }

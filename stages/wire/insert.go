@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -158,7 +159,7 @@ func (w *insertWalk) end(rest []byte) (err error) {
 }
 
 // Columns appends the message's columns to those given, which may be the
-// last message's cut to no length.
+// last message's cut to no length: what is like theirs is not walked again.
 func (m *Insert) Columns(columns []Field) ([]Field, error) {
 	from := len(columns)
 	for b := m.columns; len(b) > 0; {
@@ -194,7 +195,7 @@ func appendField(columns []Field, from int, b []byte) ([]Field, error) {
 	if len(columns)-from == maxColumns {
 		return columns, fmt.Errorf("%w: more than %d columns", ErrMalformed, maxColumns)
 	}
-	columns = append(columns, Field{})
+	columns = slices.Grow(columns, 1)[:len(columns)+1]
 	return columns, columns[len(columns)-1].parse(b)
 }
 
