@@ -30,7 +30,7 @@ type Buffer struct {
 	collections map[int64]*collection
 	open        map[int64]*segment   // by ID
 	auto        map[autoKey]*segment // the open ones that take rows without a segment
-	sealed      map[int64]struct{}   // sealed in this life: late rows are rerouted
+	sealed      *recent[struct{}]    // assigned ones sealed in this life: late rows are rerouted
 	buffered    queue
 	held        int64 // memory of all columns
 
@@ -63,7 +63,7 @@ func NewBuffer(doc *checkpoints.Document, cfg BufferConfig) (*Buffer, error) {
 	b := &Buffer{
 		cfg: cfg, policies: newPolicies(cfg.Limits),
 		collections: map[int64]*collection{}, open: map[int64]*segment{},
-		auto: map[autoKey]*segment{}, sealed: map[int64]struct{}{},
+		auto: map[autoKey]*segment{}, sealed: newRecent[struct{}](),
 	}
 	for id, c := range doc.Collections {
 		mine, err := newCollection(id, c)
@@ -103,6 +103,7 @@ func (b *Buffer) Oldest() int64 {
 func (b *Buffer) Step(ctx context.Context, p *Pack) ([]*Cut, error) {
 	b.pack, b.out, b.touched, b.limit = p, nil, b.touched[:0], nil
 	b.counts.add(p.Counts)
+	b.sealed.turn(p.Turn)
 	// A clock that is set back goes on from where it was, or rows would wait
 	// until it has caught up.
 	b.wall += max(0, p.Now-b.lastNow)
@@ -173,6 +174,7 @@ func (b *Buffer) reject(m *Message, kind BadKind, reason string) error {
 // insert checks all of a message before any of it is buffered.
 func (b *Buffer) insert(ctx context.Context, m *Message) error {
 	in := m.Insert
+	b.late(m)
 	c, err := b.known(ctx, in.Collection, m)
 	if err != nil {
 		return err
@@ -188,6 +190,9 @@ func (b *Buffer) insert(ctx context.Context, m *Message) error {
 	}
 	c.learnChannel(in.Shard)
 	s := b.target(m)
+	if at := (place{in.Collection, in.Partition}); s.place() != at { // the filter has forgotten the segment
+		return b.reject(m, BadMisplaced, foreign(in.Segment, s.place(), at))
+	}
 	if len(s.columns) == 0 {
 		b.begin(s, c.schema.Fields, m)
 	}

@@ -91,6 +91,7 @@ func (b *Buffer) event(e *Event) error {
 		return b.register(e)
 	case checkpoints.DropCollection:
 		b.sealAll(DroppedDDL, func(s *segment) bool { return s.meta.Collection == e.Collection })
+		c = nil // no row of it comes any more
 	case checkpoints.DropPartition:
 		b.sealAll(DroppedDDL, func(s *segment) bool { return s.place() == place{e.Collection, e.Partition} })
 	}

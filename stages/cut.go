@@ -46,7 +46,7 @@ func (b *Buffer) cut(s *segment, reason Reason, seal bool) {
 		if key := (autoKey{s.place(), s.meta.Level}); b.auto[key] == s {
 			delete(b.auto, key)
 		} else {
-			b.sealed[s.meta.ID] = struct{}{}
+			b.sealed.put(s.meta.ID, struct{}{})
 		}
 	}
 	flush.Segment = s.meta

@@ -20,7 +20,9 @@ type Lookup func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]
 type Filter struct {
 	lookup   Lookup
 	seek     int64 // below it all is persisted, in quarantine or without effect
-	segments map[int64]known
+	reached  int64 // below it the Ends of the document decide
+	segments *recent[known]
+	remember int // segments met before one is forgotten
 	places   map[place]ends
 	drops    map[place]int64 // offset of the drop; partition allPartitions for a collection
 	// schemas are the offsets of the collections' schemas. What lies before one
@@ -47,11 +49,11 @@ type ends struct{ rows, deletes int64 }
 // NewFilter returns a filter seeded from the document that the flow claimed.
 func NewFilter(doc *checkpoints.Document, lookup Lookup) *Filter {
 	f := &Filter{
-		lookup: lookup, seek: doc.Seek.Offset,
-		segments: map[int64]known{}, places: map[place]ends{}, drops: map[place]int64{}, schemas: map[int64]int64{},
+		lookup: lookup, seek: doc.Seek.Offset, reached: doc.Covered().Offset,
+		segments: newRecent[known](), remember: rememberedSegments, places: map[place]ends{}, drops: map[place]int64{}, schemas: map[int64]int64{},
 	}
 	for id, s := range doc.Segments {
-		f.segments[id] = known{place{s.Collection, s.Partition}, s.End.Offset, s.State >= checkpoints.Flushed}
+		f.segments.put(id, known{place{s.Collection, s.Partition}, s.End.Offset, s.State >= checkpoints.Flushed})
 	}
 	for id, c := range doc.Collections {
 		f.schemas[id] = c.SchemaOffset
@@ -74,6 +76,7 @@ func (f *Filter) Step(ctx context.Context, p *Pack) ([]*Pack, error) {
 		f.event(p.Event)
 		return []*Pack{p}, nil
 	}
+	f.forget(p)
 	if err := f.meet(ctx, p); err != nil {
 		return nil, err
 	}
@@ -109,6 +112,17 @@ func (f *Filter) event(e *Event) {
 	}
 }
 
+// forget lets go of segments that were not named for long, between packs only:
+// all that a pack names are known while it is filtered. Above what the document
+// reaches it has nothing to add to what the store answers: there no row is
+// persisted, and an open segment is as good as one never met.
+func (f *Filter) forget(p *Pack) {
+	if len(f.segments.young) >= f.remember && p.Start.Offset >= f.reached {
+		f.segments.turn(f.segments.turns + 1)
+	}
+	p.Turn = f.segments.turns
+}
+
 // meet looks up the segments that this pack names for the first time.
 func (f *Filter) meet(ctx context.Context, p *Pack) error {
 	var refs []checkpoints.SegmentRef
@@ -118,7 +132,7 @@ func (f *Filter) meet(ctx context.Context, p *Pack) error {
 		if m == nil || m.Segment == 0 || asked[m.Segment] {
 			continue
 		}
-		if _, ok := f.segments[m.Segment]; ok || f.dropped(place{m.Collection, m.Partition}) {
+		if _, ok := f.segments.get(m.Segment); ok || f.dropped(place{m.Collection, m.Partition}) {
 			continue
 		}
 		asked[m.Segment] = true
@@ -133,7 +147,7 @@ func (f *Filter) meet(ctx context.Context, p *Pack) error {
 	}
 	for _, r := range refs {
 		a := answers[r.Segment]
-		f.segments[r.Segment] = known{place{r.Collection, r.Partition}, a.End.Offset, a.State >= checkpoints.Flushed}
+		f.segments.put(r.Segment, known{place{r.Collection, r.Partition}, a.End.Offset, a.State >= checkpoints.Flushed})
 	}
 	return nil
 }
@@ -163,6 +177,12 @@ func (f *Filter) keep(m *Message, n *Counts) bool {
 	return m.Identity.Offset >= f.seek
 }
 
+// foreign is the reason of a row whose segment belongs to another place.
+func foreign(segment int64, is, said place) string {
+	return fmt.Sprintf("segment %d belongs to collection %d, partition %d, not to collection %d, partition %d",
+		segment, is.collection, is.partition, said.collection, said.partition)
+}
+
 func (f *Filter) insert(m *Message, n *Counts) bool {
 	in, rows := m.Insert, int64(m.Insert.Rows)
 	at := place{in.Collection, in.Partition}
@@ -173,13 +193,13 @@ func (f *Filter) insert(m *Message, n *Counts) bool {
 		return false
 	}
 	if in.Segment != 0 {
-		s := f.segments[in.Segment]
+		s, _ := f.segments.get(in.Segment)
 		if s.place != at {
-			m.Bad = fmt.Sprintf("segment %d belongs to collection %d, partition %d, not to collection %d, partition %d",
-				in.Segment, s.collection, s.partition, at.collection, at.partition)
+			m.Bad = foreign(in.Segment, s.place, at)
 			m.Insert = nil
 			return m.Identity.Offset >= f.seek
 		}
+		f.segments.touch(in.Segment, s)
 		if f.persisted(m, s.end, rows, n) {
 			return false
 		}

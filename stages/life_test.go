@@ -30,6 +30,7 @@ type world struct {
 	states     map[int64]checkpoints.State // greatest seen
 	frozen     map[int64]int               // logs of Flushed segments
 	story      []string
+	forgetful  bool // filters forget what the pack before did not name
 }
 
 func newWorld(t rapid.TB, log ...rec) *world {
@@ -88,7 +89,11 @@ func (w *world) start(limits stages.Limits) *life {
 	}
 	own := *doc
 	own.Collections, own.Segments = maps.Clone(doc.Collections), maps.Clone(doc.Segments)
-	l := &life{world: w, store: store, doc: &own, stored: doc, decoder: stages.NewDecoder(doc.ReadFrom), filter: stages.NewFilter(doc, w.lookup)}
+	l := &life{world: w, store: store, doc: &own, stored: doc, decoder: stages.NewDecoder(doc.ReadFrom)}
+	l.filter = stages.NewFilter(doc, l.lookup)
+	if w.forgetful {
+		l.filter.Remember(0)
+	}
 	l.buffer, err = stages.NewBuffer(doc, stages.BufferConfig{Limits: limits, Names: store.Names(), Pool: &column.Pool{}})
 	if err != nil {
 		w.fatalf("buffer: %v", err)
@@ -98,10 +103,13 @@ func (w *world) start(limits stages.Limits) *life {
 	return l
 }
 
-func (w *world) lookup(_ context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
+func (l *life) lookup(_ context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
+	if l.forgetful { // 8,192 segments later its seal is stored
+		l.ack(len(l.pending)).commit().settle()
+	}
 	known := map[int64]checkpoints.Known{}
 	for _, r := range refs {
-		if m, ok := w.manifests[r.Segment]; ok {
+		if m, ok := l.manifests[r.Segment]; ok {
 			known[r.Segment] = checkpoints.Known{State: checkpoints.Flushed, End: m.End}
 		} else {
 			known[r.Segment] = checkpoints.Known{State: checkpoints.New}

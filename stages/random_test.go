@@ -16,7 +16,9 @@ import (
 func TestAnyLogUnderAnyScheduleIsExact(t *testing.T) {
 	for i := range 25 { // times the checks that are usual for one property
 		t.Run(strconv.Itoa(i), rapid.MakeCheck(func(t *rapid.T) {
-			l := newWorld(t, drawLog(t)...).start(drawLimits(t))
+			w := newWorld(t, drawLog(t)...)
+			w.forgetful = rapid.Bool().Draw(t, "forgetful")
+			l := w.start(drawLimits(t))
 			for range rapid.IntRange(10, 50).Draw(t, "acts") {
 				l = l.act(t)
 			}

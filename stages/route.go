@@ -4,17 +4,26 @@ import (
 	"flowgraph/checkpoints"
 )
 
-// target is the segment that takes a message's rows. A segment that was
-// sealed in this life gets no further row, so its late rows go where those
-// without a segment go; the filter has done the same for segments that the
-// store knows as Flushed.
+// late reroutes the rows of a segment that was sealed in this life, which gets
+// no further row: they go where those without a segment go. The filter has
+// done the same for segments that the store knows as Flushed. It is asked
+// about every message that names a segment, also one without a row that fits,
+// since the filter touches the segment for each of them.
+func (b *Buffer) late(m *Message) {
+	if m.Route != Assigned {
+		return
+	}
+	if is, sealed := b.sealed.get(m.Insert.Segment); sealed {
+		b.sealed.touch(m.Insert.Segment, is)
+		m.Route = Rerouted
+	}
+}
+
+// target is the segment that takes a message's rows.
 func (b *Buffer) target(m *Message) *segment {
 	at := place{m.Insert.Collection, m.Insert.Partition}
 	if m.Route == Assigned {
-		if _, late := b.sealed[m.Insert.Segment]; !late {
-			return b.assigned(m.Insert.Segment, at, m)
-		}
-		m.Route = Rerouted
+		return b.assigned(m.Insert.Segment, at, m)
 	}
 	if m.Route == Rerouted {
 		b.counts.Rerouted += int64(m.Insert.Rows)

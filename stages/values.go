@@ -55,6 +55,7 @@ type Pack struct {
 	Messages        []Message
 	Event           *Event // set: Messages is empty
 	LogTime         int64  // Kafka timestamp of the newest record handled, Unix ms
+	Turn            int    // how often the filter has forgotten segments so far
 	Open            int64  // bytes of open transactions' members, still held by the decoder
 	Bytes           int64
 	Now             int64
