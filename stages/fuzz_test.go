@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -57,7 +58,13 @@ func FuzzAnyRecord(f *testing.F) {
 		l := newLine(t, quiet())
 		l.poll(create)
 		r.Offset = 1
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		cuts := l.poll(r)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20+200*uint64(len(value)+len(header)) {
+			t.Fatalf("%d bytes are allocated for a record of %d", n, len(value))
+		}
 		if l.err != nil {
 			if !errors.Is(l.err, stages.ErrUnknownCollection) {
 				t.Fatal(l.err)
