@@ -237,3 +237,52 @@ func TestACollectionThatMayNotBeMarkedIsRemovedOrWaitedForForEver(t *testing.T) 
 		t.Error("something was removed without a mark")
 	}
 }
+
+// Two collections of garbage may mark at once, the other one in the words of
+// another release. What is no such mark was put by somebody who does not know
+// what it does.
+func TestAMarkOfAnotherHandEndsOrIsBelieved(t *testing.T) {
+	m, broker, _ := killed(t, 3)
+	life(t, broker, m, 0, false)
+	_, g, err := collect(t, m, archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff})
+	if err != nil || len(g.Expired) == 0 {
+		t.Fatal(err, "nothing expires")
+	}
+	id := strconv.FormatInt(g.Expired[0].Collection, 10)
+	key := "expired/" + id + ".json"
+	for _, c := range []struct {
+		stored string
+		fails  bool
+	}{
+		{`{"collection":1` + id + `,"dropped":7}`, true}, // of another collection
+		{`{}`, true},
+		{"", true},
+		{`{"collection":` + id + `,"dropped":7,"more":"of a newer release"}`, false},
+	} {
+		before := everything(t, m)
+		m.Before(func(_ context.Context, call membucket.Call) error {
+			if call.Op == membucket.Put && call.Key == key {
+				m.Set(key, []byte(c.stored)) // between the look and the mark
+			}
+			return nil
+		})
+		o := archive.GarbageOptions{ExpireAfter: time.Hour, Now: farOff, Remove: &remover{m, 1 << 30}}
+		_, err := archive.NewCollector(t.Context(), m, o)
+		m.Before(nil)
+		if err == nil {
+			_, _, err = collect(t, m, o)
+		}
+		if errors.Is(err, checkpoints.ErrConflict) != c.fails || !c.fails && err != nil {
+			t.Errorf("%q: got %v", c.stored, err)
+		}
+		if string(m.Data(key)) != c.stored {
+			t.Errorf("%q was replaced by %q", c.stored, m.Data(key))
+		}
+		if left := len(dataOf(t, m, g.Expired[0].Collection)); (left > 0) != c.fails {
+			t.Errorf("%q: %d files of the collection are left", c.stored, left)
+		}
+		if m.Remove(key); c.fails && !slices.Equal(before, slices.DeleteFunc(everything(t, m), func(k string) bool { return strings.HasPrefix(k, "expired/") })) {
+			t.Errorf("%q: something was removed", c.stored)
+		}
+	}
+}
