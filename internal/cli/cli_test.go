@@ -125,6 +125,20 @@ func TestBadSettingsAreRefusedByNameAtStart(t *testing.T) {
 	}
 }
 
+func TestAFaultOfTheFileIsBlamedOnAFlag(t *testing.T) {
+	misspelt, open := file(t, "group: g\ngrop: g\n"), file(t, "{")
+	for path, want := range map[string]string{
+		misspelt:        misspelt + ` line 2: unknown key "grop"`,
+		open:            open + ": yaml: ",
+		"/nowhere.yaml": "--config: open /nowhere.yaml: ",
+	} {
+		r := flowgraph(t, nil, valid("--config", path)...)
+		if !strings.HasPrefix(r.err, "flowgraph: "+want) {
+			t.Errorf("want %q: %s", want, r.err)
+		}
+	}
+}
+
 func TestVariablesOfAKubernetesServiceAreNotMisspeltSettings(t *testing.T) {
 	env := []string{"FLOWGRAPH_SERVICE_HOST=10.0.0.1", "FLOWGRAPH_PORT_9090_TCP_ADDR=10.0.0.1", "FLOWGRAPH_PORT=tcp://10.0.0.1:9090", "FLOWGRAPH_KAFKA_SERVICE_PORT=1"}
 	if r := flowgraph(t, env, valid("--print-config")...); r.code != 0 {

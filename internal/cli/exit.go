@@ -34,6 +34,14 @@ func ExitCode(err error) int {
 // usageError keeps the sentence as it is and counts as ErrUsage.
 type usageError struct{ cause error }
 
-func (e usageError) Error() string        { return e.cause.Error() }
+// Error leaves out the flag that the parser puts before a fault of the file.
+func (e usageError) Error() string {
+	var fault fileFault
+	if errors.As(e.cause, &fault) {
+		return fault.Error()
+	}
+	return e.cause.Error()
+}
+
 func (e usageError) Unwrap() error        { return e.cause }
 func (e usageError) Is(target error) bool { return target == ErrUsage }

@@ -159,13 +159,17 @@ func (s *settings) readFile(ctx *kong.Context) error {
 	values, errs := readConfigFile(path, settingNames(ctx.Model))
 	s.file = values
 	if s.faults == nil && len(errs) > 0 {
-		return errs[0]
+		return fileFault{errs[0]}
 	}
 	for _, err := range errs {
 		s.faults.add("", err)
 	}
 	return nil
 }
+
+// fileFault is what is wrong with the file itself. It is met while some flag is
+// resolved, and is not that flag's.
+type fileFault struct{ error }
 
 // check decodes a value for the sake of an error that says where it stands.
 func check(flag *kong.Flag, o origin) error {
