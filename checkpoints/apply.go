@@ -51,7 +51,7 @@ func (d *Document) meet(s Segment) {
 	d.partition(s.Collection, s.Partition, "")
 	d.Segments[s.ID] = &Segment{
 		ID: s.ID, Collection: s.Collection, Partition: s.Partition, Level: s.Level, Auto: s.Auto,
-		State: New, Start: s.Start, FirstTime: s.FirstTime, LastTime: s.LastTime,
+		State: New, Start: s.Start, FirstTime: s.FirstTime, LastTime: s.LastTime, Generation: d.Generation(),
 	}
 }
 
@@ -77,6 +77,7 @@ func (d *Document) flush(f *Flush) error {
 	}
 	s := *old
 	s.add(f)
+	s.Generation = d.Generation()
 	if f.Sealed {
 		s.State = Flushed
 		if d.isDropped(s.Collection, s.Partition) {

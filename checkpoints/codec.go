@@ -43,15 +43,15 @@ func decode(data []byte) (*Document, error) {
 
 // notNewer refuses what a newer release has written: it is not damaged, must
 // not be called so, and nothing else of it can be judged.
-func notNewer(data []byte) error {
+func notNewer(data []byte, known int) error {
 	var head struct {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return invalid(err)
 	}
-	if head.Version != nil && *head.Version > Version {
-		return fmt.Errorf("version %d, this release knows %d: %w", *head.Version, Version, ErrNewerVersion)
+	if head.Version != nil && *head.Version > known {
+		return fmt.Errorf("version %d, this release knows %d: %w", *head.Version, known, ErrNewerVersion)
 	}
 	return nil
 }
@@ -60,7 +60,11 @@ func notNewer(data []byte) error {
 // key given twice (the last one would win silently), and names every other
 // failure ErrInvalid.
 func decodeStrict(data []byte, v any) error {
-	if err := notNewer(data); err != nil {
+	known := Version
+	if _, document := v.(*Document); document {
+		known = cutVersion
+	}
+	if err := notNewer(data, known); err != nil {
 		return err
 	}
 	// Unmarshal also bounds the nesting, on which the walk below relies.

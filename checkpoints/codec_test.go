@@ -112,7 +112,7 @@ func TestATruncatedDocumentIsNeverRead(t *testing.T) {
 }
 
 func TestANewerVersionIsRefusedAsSuch(t *testing.T) {
-	doc := strings.Replace(valid, `"version":1,`, `"version":2,`, 1)
+	doc := strings.Replace(valid, `"version":1,`, `"version":3,`, 1)
 	_, err := checkpoints.Decode(v0.Name(), []byte(strings.Replace(doc, `"read_from"`, `"reads"`, 1)))
 	wantError(t, err, checkpoints.ErrNewerVersion)
 }

@@ -7,7 +7,7 @@ package checkpoints
 func (d *Document) Covered() Position {
 	most := d.Seek.Later(d.Reached)
 	for _, s := range d.Segments {
-		most = most.Later(s.End)
+		most = most.Later(d.EndOf(s))
 	}
 	for _, c := range d.Collections {
 		for _, p := range c.Partitions {

@@ -1,7 +1,7 @@
 package checkpoints
 
-// Version is the version of the document's format that this code writes; a
-// greater one is refused when read.
+// Version is the version of the format that this code writes; a greater one is
+// refused when read. Documents of logs that were cut back have the next one.
 const Version = 1
 
 // Document is the stored state of one vchannel: one JSON object, replaced as
@@ -28,6 +28,20 @@ type Document struct {
 	// Reached is the end of the last pack of which anything but the position is
 	// stored, also what has left: far ahead of Seek where an older row is buffered.
 	Reached Position `json:"reached,omitzero"`
+	// CutBacks are the places at which the log, or one of an earlier creation of
+	// the topic, lost its end after that was read, in the order of time.
+	CutBacks []CutBack `json:"cut_backs,omitempty"`
+
+	// Home is where the bucket was when the document was last claimed: host,
+	// bucket and root. In another place it may be a copy that lacks what its
+	// surroundings have, or the other way round; "": not known.
+	Home string `json:"home,omitempty"`
+	// Unsettled is the epoch of a document that is being accepted as it is
+	// (AcceptDocument): what lies ahead of it is not all removed yet; 0: none is.
+	Unsettled int64 `json:"unsettled,omitempty"`
+	// Manifests is how many segments of this log have left for manifests; nil:
+	// a release that does not count has claimed since the log began.
+	Manifests *int64 `json:"manifests,omitempty"`
 
 	Collections map[int64]*Collection `json:"collections"`   // by ID
 	Segments    map[int64]*Segment    `json:"segments"`      // those without a manifest
@@ -109,19 +123,20 @@ type Segment struct {
 	ID         int64    `json:"id,string"`
 	Collection int64    `json:"collection,string"`
 	Partition  int64    `json:"partition,string"`
-	Level      Level    `json:"level"`              // 1: L0, deletes; 2: L1, rows
-	Auto       bool     `json:"auto,omitempty"`     // its ID was not chosen by Milvus
-	State      State    `json:"state"`              // 0 new, 1 normal, 2 flushed, 3 dropped
-	Start      Position `json:"start"`              // the smallest identity in it
-	End        Position `json:"end"`                // of the pack with which the last flush was cut; its rows below are persisted
-	Rows       int64    `json:"rows"`               // or deletes, persisted
-	Bytes      int64    `json:"bytes"`              // of its files
-	FirstTime  int64    `json:"first_time"`         // log time of its first row, Unix ms
-	LastTime   int64    `json:"last_time"`          // the same of its last
-	Fields     []int64  `json:"fields,omitempty"`   // field IDs of every flush, ascending; none for L0
-	PKField    int64    `json:"pk_field,omitempty"` // primary key, whose statistics every flush has; 0: none written
-	Logs       []Log    `json:"logs,omitempty"`     // one a flush
-	Chunks     []string `json:"chunks,omitempty"`   // log IDs that name folded chunks, oldest first
+	Level      Level    `json:"level"`                // 1: L0, deletes; 2: L1, rows
+	Auto       bool     `json:"auto,omitempty"`       // its ID was not chosen by Milvus
+	State      State    `json:"state"`                // 0 new, 1 normal, 2 flushed, 3 dropped
+	Start      Position `json:"start"`                // the smallest identity in it
+	End        Position `json:"end"`                  // of the pack with which the last flush was cut; its rows below are persisted
+	Rows       int64    `json:"rows"`                 // or deletes, persisted
+	Bytes      int64    `json:"bytes"`                // of its files
+	FirstTime  int64    `json:"first_time"`           // log time of its first row, Unix ms
+	LastTime   int64    `json:"last_time"`            // the same of its last
+	Fields     []int64  `json:"fields,omitempty"`     // field IDs of every flush, ascending; none for L0
+	PKField    int64    `json:"pk_field,omitempty"`   // primary key, whose statistics every flush has; 0: none written
+	Logs       []Log    `json:"logs,omitempty"`       // one a flush
+	Chunks     []string `json:"chunks,omitempty"`     // log IDs that name folded chunks, oldest first
+	Generation int      `json:"generation,omitempty"` // of the log, when the segment ended: see Document.EndOf
 }
 
 // Log is one flush of a segment: every field's file has the same log ID.
@@ -158,6 +173,8 @@ type Event struct {
 	// Given marks a creation that the log does not hold: it stands at the first
 	// row that was met, and older rows are not known.
 	Given bool `json:"given,omitempty"`
+	// Generation of the log that the offset is of.
+	Generation int `json:"generation,omitempty"`
 }
 
 // Change is what one cut does to the document. It enters the document when

@@ -13,6 +13,12 @@ var (
 	ErrTopicRecreated = errors.New("the topic was created anew since these positions were stored")
 	// ErrDocumentLost: the vchannel had a document once and has none now.
 	ErrDocumentLost = errors.New("the checkpoint document is gone")
+	// ErrOlder: manifests or DDL events show that the document is not the last
+	// one there was; going on from it would store rows again.
+	ErrOlder = errors.New("the checkpoint document is older than what lies around it")
+	// ErrIncomplete: the bucket lacks manifests of segments that have left the
+	// document: their rows would be missing for ever.
+	ErrIncomplete = errors.New("segments that have left the checkpoint document are missing")
 	// ErrEpoch: no more epochs can be named.
 	ErrEpoch = errors.New("epoch is out of range")
 	// ErrFenced: another owner has claimed the vchannel; nothing more of this

@@ -16,6 +16,9 @@ func (d *Document) follows(last *Document) error {
 	case d.ReadFrom.Offset < last.ReadFrom.Offset:
 		return fmt.Errorf("read_from %d after %d: %w", d.ReadFrom.Offset, last.ReadFrom.Offset, ErrBackwards)
 	}
+	if len(d.CutBacks) < len(last.CutBacks) {
+		return fmt.Errorf("it forgets where the log was cut back: %w", ErrBackwards)
+	}
 	for id, old := range last.Segments {
 		if err := old.before(d.Segments[id]); err != nil {
 			return fmt.Errorf("segment %d: %w", id, err)

@@ -21,15 +21,16 @@ type Known struct {
 // lookups is how many manifests are asked for at a time.
 const lookups = 16
 
-// LookupSegments asks for the manifests of segments that v's document does
-// not hold. A segment that left the document is Flushed for ever: taken as
+// LookupSegments asks for the manifests of segments that d, a claimed document,
+// does not hold. A segment that left the document is Flushed for ever: taken as
 // New, its late rows would be written again under the same ID. A manifest of
-// another log is Flushed with nothing of this one. It returns when all are
+// another log is Flushed with nothing of this one, one of a log that was cut back
+// since with what that has kept. It returns when all are
 // answered; no answer is never taken for New.
-func LookupSegments(ctx context.Context, b Bucket, v VChannel, refs []SegmentRef) (map[int64]Known, error) {
+func LookupSegments(ctx context.Context, b Bucket, d *Document, refs []SegmentRef) (map[int64]Known, error) {
 	found := make([]Known, len(refs))
 	err := parallel(ctx, lookups, len(refs), func(ctx context.Context, i int) (err error) {
-		found[i], err = lookupSegment(ctx, b, v, refs[i])
+		found[i], err = lookupSegment(ctx, b, d, refs[i])
 		return err
 	})
 	if err != nil {
@@ -42,17 +43,17 @@ func LookupSegments(ctx context.Context, b Bucket, v VChannel, refs []SegmentRef
 	return known, nil
 }
 
-func lookupSegment(ctx context.Context, b Bucket, v VChannel, r SegmentRef) (Known, error) {
+func lookupSegment(ctx context.Context, b Bucket, d *Document, r SegmentRef) (Known, error) {
 	m, err := LoadManifest(ctx, b, r)
 	switch {
 	case errors.Is(err, ErrNotExist):
 		return Known{State: New}, nil
 	case err != nil:
 		return Known{}, err
-	case m.TopicID != v.TopicID || m.VChannel != v.Name():
+	case m.TopicID != d.TopicID || m.VChannel != d.VChannel:
 		return Known{State: Flushed}, nil
 	}
-	return Known{State: Flushed, End: m.End}, nil
+	return Known{State: Flushed, End: d.EndOf(&m.Segment)}, nil
 }
 
 // parallel calls do for 0..n-1, at most limit at a time, and waits for all of

@@ -43,7 +43,7 @@ func (t *Tracker) settle(ctx context.Context) (int, error) {
 		if err := settleSegment(ctx, t.store.bucket, d, s, meta, t.opts.Compound); err != nil {
 			return err
 		}
-		t.leave(s.ID)
+		t.leave(s)
 		return nil
 	})
 	if err != nil {
@@ -90,13 +90,13 @@ func (t *Tracker) final() (*Document, []*Segment, []Event) {
 		}
 	}
 	slices.SortFunc(segments, func(a, b *Segment) int { return cmp.Compare(a.ID, b.ID) })
-	held := make(map[int64]bool, len(t.doc.Events))
+	held := make(map[eventPlace]bool, len(t.doc.Events))
 	for _, e := range t.doc.Events {
-		held[e.Offset] = true
+		held[e.place()] = true
 	}
 	var events []Event
 	for _, e := range t.stored.Events {
-		if held[e.Offset] {
+		if held[e.place()] {
 			events = append(events, e)
 		}
 	}
@@ -111,10 +111,14 @@ func (s *Segment) unknownToAll() bool {
 	return s.Rows == 0 && (s.Auto || s.neverCut())
 }
 
-func (t *Tracker) leave(segment int64) {
+func (t *Tracker) leave(s *Segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.doc.Segments, segment)
+	delete(t.doc.Segments, s.ID)
+	if t.doc.Manifests != nil && !s.unknownToAll() {
+		n := *t.doc.Manifests + 1 // older documents have the old number
+		t.doc.Manifests = &n
+	}
 	t.want(leaving)
 }
 
@@ -132,11 +136,11 @@ func (t *Tracker) forget(events []Event) {
 // one of a collection what the document need not know of dropped things:
 // their events have it.
 func (d *Document) forget(events []Event) {
-	stored, touched, kept := map[int64]bool{}, map[int64]bool{}, map[int64]bool{}
+	stored, touched, kept := map[eventPlace]bool{}, map[int64]bool{}, map[int64]bool{}
 	for _, e := range events {
-		stored[e.Offset], touched[e.Collection] = true, true
+		stored[e.place()], touched[e.Collection] = true, true
 	}
-	d.Events = slices.DeleteFunc(slices.Clone(d.Events), func(e Event) bool { return stored[e.Offset] })
+	d.Events = slices.DeleteFunc(slices.Clone(d.Events), func(e Event) bool { return stored[e.place()] })
 	for _, e := range d.Events {
 		kept[e.Collection] = true
 	}

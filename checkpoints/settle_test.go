@@ -18,7 +18,7 @@ var manifest1 = checkpoints.ManifestKey(collection, partition, 1)
 
 func lookup(t *testing.T, b checkpoints.Bucket, v checkpoints.VChannel, segment int64) checkpoints.Known {
 	t.Helper()
-	known, err := checkpoints.LookupSegments(t.Context(), b, v,
+	known, err := checkpoints.LookupSegments(t.Context(), b, &checkpoints.Document{VChannel: v.Name(), TopicID: v.TopicID},
 		[]checkpoints.SegmentRef{{Collection: collection, Partition: partition, Segment: segment}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,11 +56,11 @@ func TestASegmentThatLeftTheDocumentIsStillFlushed(t *testing.T) {
 func TestNoAnswerIsNotANewSegment(t *testing.T) {
 	b := membucket.New()
 	b.Before(refuse(membucket.Get, "segments/", checkpoints.ErrRefused))
-	_, err := checkpoints.LookupSegments(t.Context(), b, v0, []checkpoints.SegmentRef{{Segment: 1}, {Segment: 2}})
+	_, err := checkpoints.LookupSegments(t.Context(), b, &checkpoints.Document{VChannel: v0.Name(), TopicID: v0.TopicID}, []checkpoints.SegmentRef{{Segment: 1}, {Segment: 2}})
 	wantError(t, err, checkpoints.ErrRefused)
 	b.Before(nil)
 	b.Set(checkpoints.ManifestKey(0, 0, 1), []byte(`{"version":1`))
-	_, err = checkpoints.LookupSegments(t.Context(), b, v0, []checkpoints.SegmentRef{{Segment: 1}})
+	_, err = checkpoints.LookupSegments(t.Context(), b, &checkpoints.Document{VChannel: v0.Name(), TopicID: v0.TopicID}, []checkpoints.SegmentRef{{Segment: 1}})
 	wantError(t, err, checkpoints.ErrInvalid)
 }
 
@@ -281,7 +281,7 @@ func TestManifestsAreAskedForManyAtATimeAndNotMore(t *testing.T) {
 			refs = append(refs, checkpoints.SegmentRef{Collection: collection, Partition: partition, Segment: id})
 		}
 		start := time.Now()
-		known, err := checkpoints.LookupSegments(t.Context(), b, v0, refs)
+		known, err := checkpoints.LookupSegments(t.Context(), b, &checkpoints.Document{VChannel: v0.Name(), TopicID: v0.TopicID}, refs)
 		if err != nil || len(known) != 160 || most != 16 || time.Since(start) != 200*time.Millisecond {
 			t.Errorf("%d answers, %d at a time, in %v: %v", len(known), most, time.Since(start), err)
 		}

@@ -65,7 +65,7 @@ func (s *Store) Commit(ctx context.Context, d *Document) (size int64, err error)
 		return 0, s.fenced
 	}
 	next := *d
-	next.Version, next.Epoch, next.Owner = Version, s.epoch, s.owner
+	next.Version, next.Epoch, next.Owner = d.formatVersion(), s.epoch, s.owner
 	// Each attempt with new content has a sequence of its own, also after one
 	// whose outcome is unknown: else that one, landing late, would be taken
 	// for this one.

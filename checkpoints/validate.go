@@ -10,7 +10,7 @@ import (
 // document is stored and after one is read.
 func (d *Document) check() error {
 	switch {
-	case d.Version < 1 || d.Version > Version:
+	case d.Version < d.formatVersion() || d.Version > cutVersion:
 		return fmt.Errorf("version %d: %w", d.Version, ErrInvalid)
 	case d.VChannel == "" || d.TopicID == "" || d.Owner == "":
 		return fmt.Errorf("vchannel, topic ID or owner is empty: %w", ErrInvalid)
@@ -29,6 +29,11 @@ func (d *Document) check() error {
 	}
 	if err := d.Reached.check(); err != nil {
 		return fmt.Errorf("reached: %w", err)
+	}
+	for _, c := range d.CutBacks {
+		if err := c.At.check(); err != nil || c.TopicID == "" {
+			return fmt.Errorf("a place where the log was cut back: %w", errors.Join(err, ErrInvalid))
+		}
 	}
 	for _, b := range d.Earlier {
 		if err := errors.Join(b.ReadFrom.check(), b.Seek.check()); err != nil {
@@ -52,15 +57,15 @@ func (d *Document) checkParts() error {
 			return fmt.Errorf("segment %d: %w", id, err)
 		}
 	}
-	offsets := make(map[int64]bool, len(d.Events))
+	places := make(map[eventPlace]bool, len(d.Events))
 	for _, e := range d.Events {
 		if err := e.check(); err != nil {
 			return err
 		}
-		if offsets[e.Offset] {
+		if places[e.place()] {
 			return fmt.Errorf("two DDL events at offset %d: %w", e.Offset, ErrInvalid)
 		}
-		offsets[e.Offset] = true
+		places[e.place()] = true
 	}
 	return nil
 }
@@ -122,8 +127,11 @@ func (d *Document) checkSegment(id int64, s *Segment) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if s.Auto && s.End.Offset > d.autoEnd(s) {
-		return fmt.Errorf("end %d is above its partition's auto end %d: %w", s.End.Offset, d.autoEnd(s), ErrInvalid)
+	if end := d.EndOf(s).Offset; s.Auto && end > d.autoEnd(s) {
+		return fmt.Errorf("end %d is above its partition's auto end %d: %w", end, d.autoEnd(s), ErrInvalid)
+	}
+	if s.State < Flushed && s.Generation != d.Generation() {
+		return fmt.Errorf("open, but of generation %d of the log, not %d: %w", s.Generation, d.Generation(), ErrInvalid)
 	}
 	return nil
 }
@@ -138,6 +146,8 @@ func (s *Segment) check() error {
 		return fmt.Errorf("level %d: %w", s.Level, ErrInvalid)
 	case s.State < New || s.State > Dropped:
 		return fmt.Errorf("state %d: %w", s.State, ErrInvalid)
+	case s.Generation < 0:
+		return fmt.Errorf("generation %d: %w", s.Generation, ErrInvalid)
 	case s.Rows < 0 || s.Bytes < 0:
 		return fmt.Errorf("%d rows, %d bytes: %w", s.Rows, s.Bytes, ErrInvalid)
 	case s.Rows > 0 && !logged:

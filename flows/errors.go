@@ -12,8 +12,9 @@ import (
 var (
 	// ErrDataLoss: the log no longer holds what must be read, or ends before it.
 	ErrDataLoss = errors.New("data loss: the log does not hold the position to read from")
-	// ErrCutBack: the log lost its end after that was read. It is an ErrDataLoss.
-	ErrCutBack = fmt.Errorf("the log was cut back, and holds other records since: %w", ErrDataLoss)
+	// ErrCutBack: the log lost its end after that was read, and gives its offsets
+	// to other records. It is an ErrDataLoss.
+	ErrCutBack = fmt.Errorf("the log was cut back after it was read: %w", ErrDataLoss)
 	// ErrUnreadable: the broker's bytes cannot be decoded. On their way they
 	// may have been damaged, so it is tried again; a log that holds them stops
 	// its vchannel.
@@ -45,6 +46,7 @@ func stops(err error) bool {
 	for _, e := range []error{
 		ErrDataLoss, ErrTooLarge, stages.ErrUnknownCollection, stages.ErrBadRecord, stages.ErrEncrypted,
 		checkpoints.ErrTopicRecreated, checkpoints.ErrDocumentLost, checkpoints.ErrInvalid,
+		checkpoints.ErrOlder, checkpoints.ErrIncomplete,
 		checkpoints.ErrNewerVersion, checkpoints.ErrEpoch, checkpoints.ErrBackwards, checkpoints.ErrChange,
 	} {
 		if errors.Is(err, e) {

@@ -67,7 +67,15 @@ func (f *Flow) succession(stored checkpoints.Position) func(ctx context.Context,
 
 // lineage asks the partition's leader.
 func lineage(client *kgo.Client, v checkpoints.VChannel) Lineage {
+	ask := epochEnds(client, v)
 	return func(ctx context.Context, epoch int32) (int64, error) {
+		_, end, err := ask(ctx, epoch)
+		return end, err
+	}
+}
+
+func epochEnds(client *kgo.Client, v checkpoints.VChannel) epochAnswer {
+	return func(ctx context.Context, epoch int32) (int32, int64, error) {
 		p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
 		p.Partition, p.LeaderEpoch = v.Partition, epoch
 		t := kmsg.NewOffsetForLeaderEpochRequestTopic()
@@ -79,14 +87,14 @@ func lineage(client *kgo.Client, v checkpoints.VChannel) Lineage {
 			if tooOld(ctx, client) {
 				err = errNoLineage
 			}
-			return 0, err
+			return 0, 0, err
 		}
 		for _, t := range resp.Topics {
 			if len(t.Partitions) > 0 {
 				return epochEnd(t.Partitions[0], epoch)
 			}
 		}
-		return 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
+		return 0, 0, fmt.Errorf("the broker does not list partition %d", v.Partition)
 	}
 }
 
@@ -99,12 +107,12 @@ func tooOld(ctx context.Context, client *kgo.Client) bool {
 	})
 }
 
-func epochEnd(p kmsg.OffsetForLeaderEpochResponseTopicPartition, asked int32) (int64, error) {
+func epochEnd(p kmsg.OffsetForLeaderEpochResponseTopicPartition, asked int32) (last int32, end int64, err error) {
 	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if p.EndOffset < 0 || p.LeaderEpoch > asked { // it does not know of any so old
-		return 0, errNoLineage
+		return 0, 0, errNoLineage
 	}
-	return p.EndOffset, nil
+	return p.LeaderEpoch, p.EndOffset, nil
 }

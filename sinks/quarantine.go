@@ -1,10 +1,12 @@
 package sinks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"flowgraph/checkpoints"
 	"flowgraph/stages"
@@ -39,12 +41,39 @@ func (s *Sink) quarantine(ctx context.Context, cut *stages.Cut) error {
 		if err != nil {
 			return fmt.Errorf("quarantine offset %d: %w", q.Offset, err)
 		}
-		key := checkpoints.QuarantineKey(s.cfg.VChannel.Name(), s.cfg.VChannel.TopicID, q.Offset)
-		_, err = s.shared.Bucket.Put(ctx, key, checkpoints.Object{Parts: [][]byte{body}, Meta: s.cfg.Meta}, checkpoints.Condition{})
-		// There already is stored: another life may have said it in other words.
-		if err != nil && !errors.Is(err, checkpoints.ErrConflict) {
+		key := checkpoints.QuarantineKey(s.cfg.VChannel.Name(), checkpoints.LogName(s.cfg.VChannel.TopicID, s.cfg.Generation), q.Offset)
+		o := checkpoints.Object{Parts: [][]byte{body}, Meta: s.cfg.Meta}
+		_, err = s.shared.Bucket.Put(ctx, key, o, checkpoints.Condition{})
+		if errors.Is(err, checkpoints.ErrConflict) {
+			err = s.keptAlready(ctx, key, &q, o)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keptAlready: there already is stored, since another life may have said it in
+// other words. Only what an earlier one kept, and never told of, of a record
+// that the log has lost before anything behind it was committed is replaced.
+func (s *Sink) keptAlready(ctx context.Context, key string, q *quarantined, o checkpoints.Object) error {
+	data, info, err := s.shared.Bucket.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	var have quarantined
+	damaged := json.Unmarshal(data, &have) != nil
+	epoch := func(meta map[string]string) int64 {
+		n, _ := strconv.ParseInt(meta[checkpoints.MetaEpoch], 10, 64)
+		return n
+	}
+	if damaged || have.Timestamp == q.Timestamp && bytes.Equal(have.Key, q.Key) && bytes.Equal(have.Value, q.Value) || epoch(info.Meta) >= epoch(o.Meta) {
+		return nil
+	}
+	_, err = s.shared.Bucket.Put(ctx, key, o, checkpoints.Condition{ETag: info.ETag})
+	if errors.Is(err, checkpoints.ErrConflict) {
+		return nil // a later life has
+	}
+	return err
 }

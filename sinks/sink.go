@@ -21,10 +21,13 @@ import (
 // buffers, how many files are encoded at a time, and how many flushes are
 // under way beside the one that each sink may always have.
 type Shared struct {
-	Bucket   checkpoints.Bucket
-	Encoder  *binlog.Encoder
-	Pool     *column.Pool
-	Filter   binlog.FilterKind // of key statistics
+	Bucket  checkpoints.Bucket
+	Encoder *binlog.Encoder
+	Pool    *column.Pool
+	Filter  binlog.FilterKind // of key statistics
+	// Rebuilt, if given, is told of key statistics that were lost, why, and
+	// that a compound object holds them again.
+	Rebuilt  func(key string, why error)
 	encoding chan struct{}
 	flushes  chan struct{}
 	settling *semaphore.Weighted // bytes of compound statistics in memory
@@ -54,7 +57,9 @@ type Report struct {
 // Config is what one flow's sink needs.
 type Config struct {
 	VChannel checkpoints.VChannel
-	Meta     map[string]string // user metadata of every object
+	// Generation of the vchannel's log: see checkpoints.Document.
+	Generation int
+	Meta       map[string]string // user metadata of every object
 	// Ack hands a cut's change on once everything it refers to is stored: the
 	// only edge that leads back.
 	Ack func(seq uint64, c checkpoints.Change)

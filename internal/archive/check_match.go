@@ -91,9 +91,13 @@ func (c *check) storedIn(from, to int) ([]item, error) {
 
 // row finds what was produced for a stored row.
 func (m *match) row(s *segmentCheck, t item) {
-	at, known := m.take(t.digest, func(e *entry) bool {
+	at, known := m.take(t.digest, s.mayBe, func(e *entry) bool {
 		return (e.segment == s.seg.ID || s.seg.Auto && e.segment == 0) && s.holds(e.identity)
 	})
+	if at == 0 && s.tail {
+		m.report.CutOff++
+		return
+	}
 	if at == 0 {
 		m.strange(s, t, known)
 		return
@@ -139,7 +143,11 @@ func (m *match) unproduced(s *segmentCheck, t item) {
 
 // delete finds what was produced for a stored delete.
 func (m *match) delete(s *segmentCheck, t item) {
-	at, known := m.take(t.digest, func(e *entry) bool { return e.id > s.lastID && s.holds(e.identity) })
+	at, known := m.take(t.digest, s.mayBe, func(e *entry) bool { return e.id > s.lastID && s.holds(e.identity) })
+	if at == 0 && s.tail {
+		m.report.CutOff++
+		return
+	}
 	if at == 0 {
 		s.unknowns = true
 		if known {
@@ -163,8 +171,13 @@ func (m *match) delete(s *segmentCheck, t item) {
 
 // holds says whether a record with this identity is the segment's to hold.
 func (s *segmentCheck) holds(identity int64) bool {
-	return identity < 0 || identity >= s.seg.Start.Offset && identity < s.seg.End.Offset
+	return identity < 0 || identity >= s.seg.Start.Offset && identity < s.end
 }
+
+// mayBe says whether a stored row may be of this record at all. What a segment
+// holds of an end that the log has lost is not what a producer sent once more
+// behind the cut.
+func (s *segmentCheck) mayBe(e *entry) bool { return !s.tail || e.identity < s.end }
 
 func (s *segmentCheck) inRange(e *entry, t item) {
 	if e.identity < 0 || e.doubt != certain {

@@ -34,30 +34,6 @@ func (c *check) rerouted(ctx context.Context) error {
 		c.problem("offset %d: %d rows of segment %d of %d/%d are in an auto segment, but that segment %s",
 			l.identity, rows, l.named.Segment, l.named.Collection, l.named.Partition, why)
 	}
-	return c.autoEnds(ctx)
-}
-
-// autoEnds: what lies below an AutoEnd is not read again; all that is stored
-// must.
-func (c *check) autoEnds(ctx context.Context) error {
-	for a, end := range c.autos {
-		p, kind := c.want.places[a.place], rowEntry
-		if a.level == checkpoints.L0 {
-			kind = deleteEntry
-		}
-		doc := c.archive.doc(p.log.vchannel)
-		if doc == nil || autoEnd(doc, p, kind) >= end {
-			continue
-		}
-		ok, err := c.moved(ctx, p.log.vchannel, func(d *checkpoints.Document) bool { return autoEnd(d, p, kind) >= end })
-		if err != nil {
-			return err
-		}
-		if !ok {
-			c.problem("%s: collection %d, partition %d: its auto end is %d, an auto segment ends at %d",
-				p.log.vchannel, p.collection, p.partition, autoEnd(doc, p, kind), end)
-		}
-	}
 	return nil
 }
 
@@ -69,7 +45,8 @@ func (c *check) sealedSince(ctx context.Context, r checkpoints.SegmentRef, known
 	m, err := checkpoints.LoadManifest(ctx, c.archive.bucket, r)
 	switch {
 	case err == nil:
-		return &references{sealed: true, end: m.End.Offset, vchannel: m.VChannel}, nil
+		end := c.archive.end(&Segment{Segment: m.Segment, VChannel: m.VChannel, TopicID: m.TopicID}).Offset
+		return &references{sealed: true, end: end, vchannel: m.VChannel}, nil
 	case !errors.Is(err, checkpoints.ErrNotExist):
 		return known, c.tolerate(err)
 	case known == nil:
@@ -81,7 +58,7 @@ func (c *check) sealedSince(ctx context.Context, r checkpoints.SegmentRef, known
 		if s == nil || s.State < checkpoints.Flushed {
 			return false
 		}
-		out = &references{sealed: true, end: s.End.Offset, vchannel: known.vchannel}
+		out = &references{sealed: true, end: d.EndOf(s).Offset, vchannel: known.vchannel}
 		return true
 	})
 	return out, err

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strconv"
 
@@ -39,7 +40,9 @@ type segmentCheck struct {
 	stored   int64 // items kept
 	unknowns bool  // a row's identity is unknown, or the row itself
 	compound []binlog.KeyStats
-	flushed  int // flushes checked
+	end      int64 // of what its log still has of it
+	tail     bool  // it also holds what that lost
+	flushed  int   // flushes checked
 }
 
 func (c *check) segments(ctx context.Context) error {
@@ -65,7 +68,7 @@ func (c *check) segment(ctx context.Context, seg *Segment) error {
 		c.refs[seg.ref()].damaged = true
 		return err
 	}
-	if err := c.owned(ctx, seg); err != nil {
+	if err := errors.Join(c.owned(ctx, seg), c.ahead(ctx, seg)); err != nil {
 		return err
 	}
 	if c.archive.expired[seg.Collection] {
@@ -81,14 +84,11 @@ func (c *check) segment(ctx context.Context, seg *Segment) error {
 		c.report.OtherLogs++
 		return (&segmentCheck{check: c, seg: seg, place: -1, old: true}).flushes(ctx, logs)
 	}
-	s := &segmentCheck{check: c, seg: seg, place: -1, first: math.MaxInt64, number: int32(len(c.checks))}
+	end := c.archive.end(seg).Offset
+	s := &segmentCheck{check: c, seg: seg, place: -1, first: math.MaxInt64, number: int32(len(c.checks)), end: end, tail: end < seg.End.Offset}
 	c.checks = append(c.checks, s)
 	if i, ok := c.want.index[placeOf{l, seg.Collection, seg.Partition}]; ok {
 		s.place = i
-		if seg.Auto {
-			a := auto{i, seg.Level}
-			c.autos[a] = max(c.autos[a], seg.End.Offset)
-		}
 	}
 	return s.flushes(ctx, logs)
 }
@@ -134,7 +134,7 @@ func (c *check) owned(ctx context.Context, seg *Segment) error {
 
 func (c *check) refer(s *Segment, logs []checkpoints.Log, chunks []string) {
 	r := &references{
-		level: s.Level, vchannel: s.VChannel, sealed: s.State >= checkpoints.Flushed, end: s.End.Offset,
+		level: s.Level, vchannel: s.VChannel, sealed: s.State >= checkpoints.Flushed, end: c.archive.end(s).Offset,
 		fields: s.Fields, pkField: s.PKField, compound: s.CompoundKey(), logs: map[string]bool{}, chunks: map[string]bool{},
 	}
 	for _, l := range logs {
@@ -211,11 +211,11 @@ func (s *segmentCheck) files(f *Flush) {
 // position checks the segment's range as a whole.
 func (s *segmentCheck) position() {
 	known := !s.unknowns && s.seg.Start.Offset >= s.want.logs[s.seg.VChannel].blind
-	if s.seg.Rows > 0 && known && s.first != s.seg.Start.Offset {
+	if s.seg.Rows > 0 && known && s.seg.Start.Offset < s.end && s.first != s.seg.Start.Offset {
 		s.wrong("it starts at %d, its first row is at %d", s.seg.Start.Offset, s.first)
 	}
-	if doc := s.archive.doc(s.seg.VChannel); doc != nil && !s.partial && s.seg.End.Offset > doc.Seek.Offset {
-		s.wrong("it ends at %d, above the seek position %d", s.seg.End.Offset, doc.Seek.Offset)
+	if doc := s.archive.doc(s.seg.VChannel); doc != nil && !s.partial && s.end > doc.Seek.Offset {
+		s.wrong("it ends at %d, above the seek position %d", s.end, doc.Seek.Offset)
 	}
 }
 

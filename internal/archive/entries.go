@@ -129,10 +129,10 @@ func (e *entries) add(n entry) {
 	e.tails[n.digest] = i
 }
 
-// take marks the first unseen entry of this content as seen, or the first
-// that is preferred; 0 if there is none. known says whether the content was
+// take marks the first unseen entry of this content that may be meant as seen,
+// or the first of them that is preferred; 0 if there is none. known says whether the content was
 // produced at all.
-func (e *entries) take(d digest, preferred func(*entry) bool) (at int32, known bool) {
+func (e *entries) take(d digest, meant, preferred func(*entry) bool) (at int32, known bool) {
 	head, known := e.heads[d]
 	if !known {
 		return 0, false
@@ -141,9 +141,15 @@ func (e *entries) take(d digest, preferred func(*entry) bool) (at int32, known b
 	if later, ok := e.begin[d]; ok {
 		from = later
 	}
-	first := int32(0)
+	first, unseen := int32(0), int32(0)
 	for i := from; i != 0; i = e.list[i].next {
 		if e.seen[i] {
+			continue
+		}
+		if unseen == 0 {
+			unseen = i
+		}
+		if !meant(&e.list[i]) {
 			continue
 		}
 		if first == 0 {
@@ -161,7 +167,7 @@ func (e *entries) take(d digest, preferred func(*entry) bool) (at int32, known b
 		return 0, true
 	}
 	e.seen[at] = true
-	if at == first && e.list[at].next != 0 {
+	if at == unseen && e.list[at].next != 0 {
 		e.begin[d] = e.list[at].next
 	}
 	return at, true

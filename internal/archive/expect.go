@@ -21,6 +21,7 @@ func (x *Expected) Add(r recording.Record) {
 		l.begun, l.first = true, r.Offset
 	}
 	l.last = r.Offset
+	l.learn(r.Offset)
 	if err := x.add(l, &r); err != nil {
 		x.putAside(l, r.Offset, r.Value, err)
 	}

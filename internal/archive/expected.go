@@ -2,7 +2,6 @@ package archive
 
 import (
 	"fmt"
-	"io"
 	"iter"
 	"math"
 
@@ -57,6 +56,7 @@ type expectedLog struct {
 	ticked      bool                    // there was one
 	open        map[uint64]*transaction // by ID
 	bad         map[int64]badRecord     // by offset
+	behind      []schemaFrom            // by offset
 }
 
 type expectedCollection struct {
@@ -107,15 +107,7 @@ func Recorded(path string) iter.Seq2[recording.Record, error] {
 			return
 		}
 		defer r.Close()
-		for {
-			rec, err := r.Next()
-			if err == io.EOF {
-				return
-			}
-			if !yield(rec, err) || err != nil {
-				return
-			}
-		}
+		r.All()(yield)
 	}
 }
 

@@ -15,16 +15,22 @@ type Event struct {
 	checkpoints.Event
 	TopicID string
 	Key     string // of its object; "" while it is in the document
+	// Undone: the log was cut back before it. What it created or changed is
+	// known by it alone and stays; a drop is none any more.
+	Undone bool
 }
 
 // Events yields the DDL events of a vchannel, those of earlier logs of the
 // topic included: the objects by key, then those still in the document.
 func (a *Archive) Events(ctx context.Context, v *VChannel) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		stored := map[int64]bool{} // offsets of the document's events that have an object too
+		stored := map[eventAt]bool{} // the document's events that have an object too
 		for e, err := range ordered(ctx, gets, a.list(ctx, eventPrefix(v.Name)), a.event) {
-			if err == nil && v.Doc != nil && e.TopicID == v.Doc.TopicID && v.holds(e.Offset) {
-				stored[e.Offset] = true
+			if err == nil && v.Doc != nil && e.TopicID == v.Doc.TopicID && v.holds(e.at()) {
+				stored[e.at()] = true
+			}
+			if err == nil {
+				e.Undone = v.undone(e)
 			}
 			if !yield(e, err) {
 				return
@@ -34,17 +40,34 @@ func (a *Archive) Events(ctx context.Context, v *VChannel) iter.Seq2[*Event, err
 			return
 		}
 		events := slices.Clone(v.Doc.Events)
-		slices.SortFunc(events, func(x, y checkpoints.Event) int { return cmp.Compare(x.Offset, y.Offset) })
+		slices.SortFunc(events, func(x, y checkpoints.Event) int {
+			return cmp.Or(cmp.Compare(x.Generation, y.Generation), cmp.Compare(x.Offset, y.Offset))
+		})
 		for _, e := range events {
-			if !stored[e.Offset] && !yield(&Event{Event: e, TopicID: v.Doc.TopicID}, nil) {
+			open := &Event{Event: e, TopicID: v.Doc.TopicID}
+			open.Undone = v.undone(open)
+			if !stored[open.at()] && !yield(open, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (v *VChannel) holds(offset int64) bool {
-	return slices.ContainsFunc(v.Doc.Events, func(e checkpoints.Event) bool { return e.Offset == offset })
+// eventAt is an event's place in its log.
+type eventAt struct {
+	generation int
+	offset     int64
+}
+
+func (e *Event) at() eventAt { return eventAt{e.Generation, e.Offset} }
+
+func (v *VChannel) holds(at eventAt) bool {
+	return slices.ContainsFunc(v.Doc.Events, func(e checkpoints.Event) bool { return eventAt{e.Generation, e.Offset} == at })
+}
+
+// undone says whether the event stood in an end that its log has lost.
+func (v *VChannel) undone(e *Event) bool {
+	return v.Doc != nil && !v.Doc.Holds(e.TopicID, e.Generation, e.Offset)
 }
 
 // eventPrefix is where the events of all logs of a vchannel lie.
@@ -59,8 +82,9 @@ func (a *Archive) event(ctx context.Context, key string) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := strings.Split(key, "/") // ddl/<vchannel>/<topic ID>/<offset>.json
-	return &Event{Event: *e, TopicID: parts[len(parts)-2], Key: key}, nil
+	parts := strings.Split(key, "/") // ddl/<vchannel>/<log>/<offset>.json
+	topicID := strings.TrimSuffix(parts[len(parts)-2], checkpoints.LogName("", e.Generation))
+	return &Event{Event: *e, TopicID: topicID, Key: key}, nil
 }
 
 // list yields the keys under a prefix.
@@ -118,10 +142,10 @@ func remember(history map[logPlace]past, vchannel string, e *Event) {
 	}
 	switch e.Kind {
 	case checkpoints.CreatePartition, checkpoints.DropPartition:
-		note(e.Partition, e.Name, e.Kind == checkpoints.DropPartition)
+		note(e.Partition, e.Name, e.Kind == checkpoints.DropPartition && !e.Undone)
 		return
 	}
-	note(wholeCollection, e.Name, e.Kind == checkpoints.DropCollection)
+	note(wholeCollection, e.Name, e.Kind == checkpoints.DropCollection && !e.Undone)
 	for id, name := range e.Partitions {
 		note(id, name, false)
 	}

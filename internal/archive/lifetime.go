@@ -86,7 +86,7 @@ func (a *Archive) lifetimes(ctx context.Context) (map[int64]*lifetime, error) {
 			if err != nil {
 				return nil, err
 			}
-			of(e.Collection, v.Name).event(&e.Event)
+			of(e.Collection, v.Name).event(e)
 		}
 		for id, c := range v.Doc.Collections {
 			of(id, v.Name).document(c)
@@ -99,19 +99,23 @@ func (a *Archive) lifetimes(ctx context.Context) (map[int64]*lifetime, error) {
 	return lives, nil
 }
 
-func (l *lifetime) event(e *checkpoints.Event) {
+func (l *lifetime) event(e *Event) {
 	switch e.Kind {
 	case checkpoints.CreatePartition, checkpoints.DropPartition:
 		p := l.partition(e.Partition)
 		p.name = cmp.Or(p.name, e.Name)
-		if e.Kind == checkpoints.DropPartition {
+		switch {
+		case e.Kind == checkpoints.DropPartition && e.Undone:
+		case e.Kind == checkpoints.DropPartition:
 			p.dropped = min(p.dropped, e.Timestamp)
-		} else if p.created == 0 || e.Timestamp < p.created {
+		case p.created == 0 || e.Timestamp < p.created:
 			p.created = e.Timestamp
 		}
 		return
 	case checkpoints.DropCollection:
-		l.dropped = min(l.dropped, e.Timestamp)
+		if !e.Undone {
+			l.dropped = min(l.dropped, e.Timestamp)
+		}
 	case checkpoints.CreateCollection:
 		switch {
 		case e.Given: // its log has lost the beginning, whatever those of other vchannels have

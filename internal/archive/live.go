@@ -62,6 +62,7 @@ type LivePartition struct {
 type LiveSegment struct {
 	*Segment
 	Flushes []checkpoints.Log
+	again   resent // nil: it has no row that counts elsewhere
 }
 
 // Live finds the collection, its schema and partitions at the moment and
@@ -92,6 +93,11 @@ func (a *Archive) Live(ctx context.Context, o LiveOptions) (*Live, error) {
 	if err := l.place(life, segments, o.Partitions); err != nil {
 		return nil, err
 	}
+	for _, p := range l.Partitions {
+		if err := l.resend(ctx, p); err != nil {
+			return nil, err
+		}
+	}
 	return l, l.readDeletes(ctx, segments)
 }
 
@@ -104,7 +110,7 @@ func (l *Live) segments(ctx context.Context) ([]*LiveSegment, error) {
 		}
 		logs = slices.DeleteFunc(logs, func(f checkpoints.Log) bool { return f.MinTS > l.Until })
 		s.Logs = nil // they are in logs
-		return &LiveSegment{s, logs}, nil
+		return &LiveSegment{Segment: s, Flushes: logs}, nil
 	}
 	var list []*LiveSegment
 	for s, err := range ordered(ctx, gets, l.archive.segmentsOf(ctx, l.Collection), read) {

@@ -61,7 +61,7 @@ func (l *Live) scan(ctx context.Context, p *LivePartition, fields []LiveField, r
 				return
 			}
 			for r := range f.rows() {
-				if r.Timestamp > l.Until || r.Timestamp < l.Deleted(f.vchannel, p.ID, r.Values[key]) {
+				if f.segment.Again(r.ID, r.Timestamp) || r.Timestamp > l.Until || r.Timestamp < l.Deleted(f.vchannel, p.ID, r.Values[key]) {
 					continue
 				}
 				if !yield(scanned{r, f.vchannel}, nil) {
@@ -80,6 +80,7 @@ func (l *Live) scan(ctx context.Context, p *LivePartition, fields []LiveField, r
 
 // liveFlush is one flush with the fields asked for.
 type liveFlush struct {
+	segment  *LiveSegment
 	vchannel string
 	count    int64
 	fields   []LiveField
@@ -104,7 +105,7 @@ func (l *Live) load(ctx context.Context, f flushOf, fields []LiveField) (*liveFl
 				f.segment.ID, ids[i], c.Field.Type, c.Field.Width(), want.Type, want.Width(), ErrDamaged)
 		}
 	}
-	return &liveFlush{f.segment.VChannel, f.log.Rows, fields, columns}, nil
+	return &liveFlush{f.segment, f.segment.VChannel, f.log.Rows, fields, columns}, nil
 }
 
 // rows yields all rows of the flush; the values' slice is used again.

@@ -16,6 +16,7 @@ type Report struct {
 	Rerouted    int64 `json:"rows_rerouted"`
 	Pending     int64 `json:"pending"`    // rows and deletes above the positions, with Partial
 	Unread      int64 `json:"beyond_log"` // rows and deletes whose records are gone from the log, or were written since it was read
+	CutOff      int64 `json:"cut_off"`    // rows and deletes of records that the log lost when it was cut back
 	Repeated    int64 `json:"messages_repeated"`
 	Excluded    int64 `json:"after_drop"`
 	Quarantined int64 `json:"quarantined"`
@@ -61,6 +62,7 @@ func (r *Report) String() string {
 		{r.Rerouted, "rows came after their segment was sealed and lie in another"},
 		{r.Pending, "rows and deletes are not stored yet and will be read again"},
 		{r.Unread, "rows and deletes cannot be compared: their records are gone from the log, or are newer than what was read of it"},
+		{r.CutOff, "rows and deletes are of an end that the log lost when it was cut back: they stay beside those that it has instead"},
 		{r.Repeated, "messages were sent twice and count once"},
 		{r.Excluded, "rows and deletes came after a drop of their place and are left out"},
 		{r.Quarantined, "records are in quarantine"},

@@ -31,10 +31,17 @@ func (x *Expected) resume(ctx context.Context, a *Archive, v *VChannel, topic st
 			events = append(events, e)
 		}
 	}
-	slices.SortFunc(events, func(a, b *Event) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortFunc(events, func(a, b *Event) int {
+		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Offset, b.Offset))
+	})
 	for _, e := range events {
-		l.remember(e, start)
+		if e.Undone {
+			l.undone(e, v.Doc, start)
+		} else {
+			l.remember(e, start)
+		}
 	}
+	slices.SortStableFunc(l.behind, func(a, b schemaFrom) int { return cmp.Compare(a.offset, b.offset) })
 	for id, c := range v.Doc.Collections {
 		l.inherit(id, c, start)
 	}
@@ -60,6 +67,34 @@ func (l *expectedLog) remember(e *Event, start int64) {
 		c.drop(&checkpoints.Drop{Offset: e.Offset})
 	case checkpoints.DropPartition:
 		c.dropPartition(e.Partition, &checkpoints.Drop{Offset: e.Offset})
+	}
+}
+
+// undone notes an event that the log has lost: what it gave holds from where
+// the log was cut back. A drop is none any more.
+func (l *expectedLog) undone(e *Event, doc *checkpoints.Document, start int64) {
+	from := doc.KeptOf(e.TopicID, e.Generation, checkpoints.Position{Offset: checkpoints.After(e.Offset)}).Offset
+	switch {
+	case len(e.Schema) == 0 || e.Kind == checkpoints.DropCollection:
+	case from <= start:
+		l.collection(e.Collection).given(e.Schema)
+	default:
+		l.behind = append(l.behind, schemaFrom{from, e.Collection, e.Schema})
+	}
+}
+
+// schemaFrom is a schema that holds from an offset on, of which the log does
+// not tell.
+type schemaFrom struct {
+	offset, collection int64
+	raw                []byte
+}
+
+// learn takes the schemas that hold from before a record's offset on.
+func (l *expectedLog) learn(offset int64) {
+	for len(l.behind) > 0 && l.behind[0].offset <= offset {
+		l.collection(l.behind[0].collection).given(l.behind[0].raw)
+		l.behind = l.behind[1:]
 	}
 }
 

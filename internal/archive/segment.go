@@ -80,6 +80,15 @@ func (a *Archive) openSegments(collection func(int64) bool) []*Segment {
 	return list
 }
 
+// end is where the segment's rows of its log as it is now end: before its End
+// if the log was cut back since.
+func (a *Archive) end(s *Segment) checkpoints.Position {
+	if doc := a.doc(s.VChannel); doc != nil {
+		return doc.KeptOf(s.TopicID, s.Generation, s.End)
+	}
+	return s.End
+}
+
 func (a *Archive) manifestKeys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for info, err := range a.bucket.List(ctx, prefix) {

@@ -58,7 +58,7 @@ func Verify(ctx context.Context, b checkpoints.Bucket, o VerifyOptions) (*Report
 		c.atOnce = o.AtOnce
 	}
 	v := &verification{check: c, o: o}
-	err = v.run(ctx, v.readLog, v.logs, v.positions, v.quarantine, v.segments, v.match, v.rerouted, v.ddl, v.listings)
+	err = v.run(ctx, v.readLog, v.logs, v.positions, v.quarantine, v.segments, v.whole, v.match, v.rerouted, v.ddl, v.listings)
 	if err = errors.Join(err, rows.close(), items.close()); err != nil {
 		return nil, err
 	}
@@ -221,8 +221,8 @@ func (v *verification) positions(ctx context.Context) error {
 			v.problem("%s: it reads from %d, its seek position is %d, and the log ends at %d", ch.Name, ch.Doc.ReadFrom.Offset, ch.Doc.Seek.Offset, l.end)
 		}
 		for _, s := range ch.Doc.Segments {
-			if s.End.Offset > l.end {
-				v.problem("segment %d of %d/%d: it ends at %d, %s ends at %d", s.ID, s.Collection, s.Partition, s.End.Offset, ch.Name, l.end)
+			if end := ch.Doc.EndOf(s).Offset; end > l.end {
+				v.problem("segment %d of %d/%d: it ends at %d, %s ends at %d", s.ID, s.Collection, s.Partition, end, ch.Name, l.end)
 			}
 		}
 		if err := v.gap(ctx, ch, l); err != nil {

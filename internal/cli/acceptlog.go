@@ -12,11 +12,12 @@ import (
 	"flowgraph/sinks"
 )
 
-// AcceptLogCommand lets a vchannel go on with a topic that was created anew.
+// AcceptLogCommand lets a vchannel go on with a log that is not the one it was:
+// its topic was created anew, or Kafka lost its end and gave the offsets again.
 type AcceptLogCommand struct {
 	BrokerFlags
 	S3Flags
-	VChannel string `name:"vchannel" help:"Whose topic was created anew, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Accept"`
+	VChannel string `name:"vchannel" help:"Whose log is another one now, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Accept"`
 	Yes      bool   `help:"Do it." group:"Accept"`
 }
 
@@ -40,7 +41,7 @@ func (c *AcceptLogCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	client, explain, err := c.connect(p.Stop, log, []string{doc.Topic})
+	client, explain, err := c.connect(p, log, []string{doc.Topic})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,14 @@ func (c *AcceptLogCommand) Run(p *Process, log zerolog.Logger) error {
 		return explain(err)
 	}
 	if l.VChannel.TopicID == doc.TopicID {
-		return fmt.Errorf("%s: its positions are of topic ID %s, and that is the topic's: %w", c.VChannel, doc.TopicID, checkpoints.ErrSameLog)
+		at, cut, err := flows.DescribeCut(p.Stop, client, l, doc)
+		switch {
+		case err != nil:
+			return explain(err)
+		case !cut:
+			return sameLog(doc)
+		}
+		return c.acceptCut(p, bucket, l, doc, at)
 	}
 	c.show(p.Stdout, doc, l)
 	if !c.Yes {

@@ -86,6 +86,7 @@ type segmentView struct {
 	Fields         []int64              `json:"fields,omitempty"`
 	Logs           []checkpoints.Log    `json:"logs"`
 	Chunks         []string             `json:"chunks,omitempty"`
+	Generation     int                  `json:"generation,omitempty"` // how often its log had been cut back
 	Dropped        *checkpoints.Drop    `json:"dropped,omitempty"`
 }
 
@@ -95,7 +96,7 @@ func newSegmentView(s *archive.Segment) segmentView {
 		Partition: s.Partition, PartitionName: s.PartitionName, Level: s.Level.String(), State: s.State.String(),
 		Auto: s.Auto, InManifest: s.InManifest, Rows: s.Rows, Bytes: s.Bytes, Start: s.Start, End: s.End,
 		FirstTime: s.FirstTime, LastTime: s.LastTime, Fields: s.Fields,
-		Logs: append([]checkpoints.Log{}, s.Logs...), Chunks: s.Chunks, Dropped: s.Dropped,
+		Logs: append([]checkpoints.Log{}, s.Logs...), Chunks: s.Chunks, Generation: s.Generation, Dropped: s.Dropped,
 	}
 }
 
@@ -110,6 +111,7 @@ type vchannelView struct {
 	Sequence    int64                 `json:"sequence,omitempty"`
 	ReadFrom    *checkpoints.Position `json:"read_from,omitempty"`
 	Seek        *checkpoints.Position `json:"seek_position,omitempty"`
+	CutBacks    []checkpoints.CutBack `json:"cut_backs,omitempty"` // where its log lost its end
 	HeldBack    *heldBackView         `json:"held_back,omitempty"`
 	Rows        int64                 `json:"rows"`
 	Deletes     int64                 `json:"deletes"`
@@ -165,7 +167,7 @@ func (i *inspection) newVChannelView(v *archive.VChannel) vchannelView {
 	d, t, h := v.Doc, i.of(v.Name), v.Holders()
 	out := vchannelView{
 		VChannel: v.Name, Topic: d.Topic, Partition: d.Partition, TopicID: d.TopicID, Epoch: d.Epoch, Owner: d.Owner,
-		Sequence: d.Sequence, ReadFrom: &d.ReadFrom, Seek: &d.Seek, Rows: t.Rows, Deletes: t.Deletes, Bytes: t.Bytes,
+		Sequence: d.Sequence, ReadFrom: &d.ReadFrom, Seek: &d.Seek, CutBacks: d.CutBacks, Rows: t.Rows, Deletes: t.Deletes, Bytes: t.Bytes,
 		Segments: map[string]int{}, Collections: []collectionView{},
 		HeldBack: &heldBackView{By: ids(h.Certain), Perhaps: ids(h.Possible), Text: heldBack(h)},
 	}

@@ -75,6 +75,11 @@ func (i *inspection) vchannel(w *tabwriter.Writer, v *archive.VChannel, segments
 	d := v.Doc
 	fmt.Fprintf(w, "\n%s\n", v.Name)
 	fmt.Fprintf(w, "  topic ID\t%s\n  owner\t%s, epoch %d\n  seek position\t%d, %s\n", d.TopicID, d.Owner, d.Epoch, d.Seek.Offset, heldBack(v.Holders()))
+	for _, c := range d.CutBacks {
+		if c.TopicID == d.TopicID {
+			fmt.Fprintf(w, "  cut back\tat %d, accepted in epoch %d: what is stored of before from there on is of records that the log has lost\n", c.At.Offset, c.Epoch)
+		}
+	}
 	if d.ReadFrom.Offset < d.Seek.Offset {
 		fmt.Fprintf(w, "  read from\t%d: below the seek position are open transactions, or messages that a producer may still send again\n", d.ReadFrom.Offset)
 	}

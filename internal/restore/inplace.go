@@ -20,7 +20,7 @@ func (r *run) inPlace(ctx context.Context, b batch) (bool, error) {
 	_, cut := r.plan.end()
 	want := map[string]bool{}
 	for _, s := range b.segments {
-		if s.State != checkpoints.Dropped && !r.o.Quiet || len(r.plan.missing(s)) > 0 || len(s.Fields) != len(r.plan.Live.Fields) {
+		if s.State != checkpoints.Dropped && !r.o.Quiet || s.Resent() || len(r.plan.missing(s)) > 0 || len(s.Fields) != len(r.plan.Live.Fields) {
 			return false, nil
 		}
 		for _, f := range s.Flushes {

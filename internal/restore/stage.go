@@ -76,7 +76,7 @@ func (st *stager) batch(ctx context.Context, prefix string, b batch, rows bool) 
 // flush stages one flush, with the same files for every field of the schema:
 // Milvus zips the i-th files of all fields together.
 func (st *stager) flush(ctx context.Context, prefix string, s *archive.LiveSegment, i int) error {
-	if _, cut := st.plan.end(); cut && s.Flushes[i].MaxTS > st.plan.Live.Until {
+	if _, cut := st.plan.end(); cut && s.Flushes[i].MaxTS > st.plan.Live.Until || s.Resent() {
 		return st.cut(ctx, prefix, s, i)
 	}
 	log := s.Flushes[i]
@@ -124,7 +124,8 @@ func (st *stager) file(ctx context.Context, source, key string, field int64) err
 	return err
 }
 
-// cut stages those rows of a flush that are not later than the moment.
+// cut stages those rows of a flush that are not later than the moment and do
+// not count elsewhere.
 func (st *stager) cut(ctx context.Context, prefix string, s *archive.LiveSegment, i int) error {
 	flush, err := st.plan.Live.Flush(ctx, s, i)
 	if err != nil {
@@ -133,9 +134,9 @@ func (st *stager) cut(ctx context.Context, prefix string, s *archive.LiveSegment
 	var keep []bool
 	rows, log := 0, s.Flushes[i]
 	log.MaxTS = log.MinTS
-	for v := range flush.Columns[1].Values() {
-		ts := uint64(column.Int64(v))
-		keep = append(keep, ts <= st.plan.Live.Until)
+	for r := range flush.Rows() {
+		ts := r.Timestamp
+		keep = append(keep, ts <= st.plan.Live.Until && !s.Again(r.ID, ts))
 		if keep[len(keep)-1] {
 			rows, log.MaxTS = rows+1, max(log.MaxTS, ts)
 		}
