@@ -51,9 +51,12 @@ func (c *BinlogCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	d := dump{out: newLines(p.Stdout), json: c.JSON, limit: c.Limit.rows(c.JSON), size: len(data)}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+	switch trimmed := bytes.TrimSpace(data); {
+	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		err = d.plain(trimmed)
-	} else {
+	case binlog.AreTokenStats(data):
+		err = d.tokens(data)
+	default:
 		err = d.binlog(data)
 	}
 	if err != nil {

@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,7 +81,11 @@ func TestEveryKindOfBinlogCanBeShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append(files, deltas...) {
+	tokens, err := filepath.Glob("../../testdata/golden/bm25/*/*/*/*/*/*")
+	if err != nil || len(tokens) != 1 {
+		t.Fatalf("%v, %d files", err, len(tokens))
+	}
+	for _, path := range slices.Concat(files, deltas, tokens) {
 		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			continue
 		}
@@ -90,6 +96,21 @@ func TestEveryKindOfBinlogCanBeShown(t *testing.T) {
 			t.Errorf("%s: %s", path, r.err)
 		} else if !strings.Contains(path, "stats_log") {
 			jsonLines(t, r.out)
+		}
+	}
+}
+
+// Milvus' loaders name bits and hashes of a filter when they refuse it.
+func TestStatisticsAreShownForWhatTheyAre(t *testing.T) {
+	stats := "../../testdata/golden/v1-insertcodec-%sBloomFilter/stats_log/445566/445567/%s"
+	for path, want := range map[string]string{
+		fmt.Sprintf(stats, "Blocked", "445600/100/1"):                              "100    10            30           blocked, 512 bits, 119 hashes\n",
+		fmt.Sprintf(stats, "Basic", "445600/100/445900079"):                        "100    -20           0            basic, 44 bits, 11 hashes\n",
+		fmt.Sprintf(stats, "Blocked", "445601/100/1"):                              `"id-000000"`,
+		"../../testdata/golden/bm25/bm25_stats/445566/445567/445600/115/445900115": "tokens  4, of 1 kinds\n\nTOKEN  ROWS\n42     2\n",
+	} {
+		if r := flowgraph(t, nil, "binlog", path); r.code != 0 || !strings.Contains(r.out, want) {
+			t.Errorf("%s: exit code %d, want %q in\n%s%s", path, r.code, want, r.out, r.err)
 		}
 	}
 }

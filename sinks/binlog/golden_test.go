@@ -11,7 +11,7 @@ import (
 )
 
 // allTypes renders row i of golden segment 445600 by field ID; fields 113 and
-// 114 hold bytes, not numbers, and are checked by their first elements.
+// 114, of half precision, by their bytes.
 func allTypes(field int64, i int) string {
 	nullable := func(format string, args ...any) string {
 		if i%3 == 1 {
@@ -50,8 +50,10 @@ func allTypes(field int64, i int) string {
 		return fmt.Sprintf("[%d,-1.5,0,%v]", i, float32(i)/3)
 	case 112:
 		return fmt.Sprintf(`"%02xa5"`, i)
-	case 113, 114:
-		return "[1,-2,"
+	case 113:
+		return fmt.Sprintf("003c00c0%02x000100", i)
+	case 114:
+		return fmt.Sprintf("803f00c0%02x00807f", i)
 	case 115:
 		return fmt.Sprintf(`{"1":0.5,"%d":2}`, 100+i)
 	case 116:
@@ -79,9 +81,15 @@ func TestReadGoldenRows(t *testing.T) {
 				continue
 			}
 			log := mustRead(t, f)
-			for _, got := range lines(t, log.Rows) {
-				want := allTypes(f.field, next[f.field])
-				if got != want && !((f.field == 113 || f.field == 114) && strings.HasPrefix(got, want)) {
+			all := lines(t, log.Rows)
+			if f.field == 113 || f.field == 114 {
+				all = all[:0]
+				for v := range log.Rows.Values() {
+					all = append(all, fmt.Sprintf("%x", v))
+				}
+			}
+			for _, got := range all {
+				if want := allTypes(f.field, next[f.field]); got != want {
 					t.Errorf("%s: row %d is %s, want %s", f.key, next[f.field], got, want)
 				}
 				next[f.field]++
@@ -115,17 +123,58 @@ func mustRead(t *testing.T, f logFile) *Log {
 	return log
 }
 
+// Keys of text, and vectors that are wider than a few numbers.
+func TestReadGoldenTexts(t *testing.T) {
+	want := map[int64]func(i int) string{
+		0:   func(i int) string { return fmt.Sprint(445800000 + i) },
+		1:   func(int) string { return "445644800000000077" },
+		100: func(i int) string { return fmt.Sprintf(`"id-%06d"`, i) },
+		101: func(i int) string {
+			return strings.ReplaceAll("[#,#.125,#.25,#.375,#.5,#.625,#.75,#.875]", "#", fmt.Sprint(i))
+		},
+	}
+	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-BasicBloomFilter"} {
+		files := 0
+		for _, f := range goldenLogs(t, folder) {
+			if f.segment != 445601 {
+				continue
+			}
+			files++
+			got := lines(t, mustRead(t, f).Rows)
+			for i := range got {
+				if got[i] != want[f.field](i) {
+					t.Errorf("%s: row %d is %s, want %s", f.key, i, got[i], want[f.field](i))
+				}
+			}
+			if len(got) != 40 {
+				t.Errorf("%s: %d rows", f.key, len(got))
+			}
+		}
+		if files != 4 {
+			t.Errorf("%s: %d files", folder, files)
+		}
+	}
+}
+
 func TestReadGoldenTypesOf26(t *testing.T) {
+	const point = `"0101000000000000000000f03f0000000000000040"`
 	want := map[int64][]string{
+		0:   {"1", "2", "3"},
+		1:   {"445644800000000000", "445644800000000000", "445644800000000001"},
+		100: {"7", "8", "9"},
+		104: {point, point, point},
 		101: {"[1,-1,127,-128]", "[0,1,2,3]", "[-4,-5,-6,-7]"},
 		102: {"1700000000000000", "0", "-1"},
 		103: {"5", "null", "6"},
 	}
 	for _, f := range goldenLogs(t, "v1-insertcodec-2.6.9-types") {
-		got := lines(t, mustRead(t, f).Rows)
-		if w, ok := want[f.field]; ok && !slices.Equal(got, w) || len(got) != 3 {
-			t.Errorf("%s: %v, want %v", f.key, got, w)
+		if got := lines(t, mustRead(t, f).Rows); !slices.Equal(got, want[f.field]) {
+			t.Errorf("%s: %v, want %v", f.key, got, want[f.field])
 		}
+		delete(want, f.field)
+	}
+	if len(want) > 0 {
+		t.Errorf("fields %v are not there", want)
 	}
 }
 

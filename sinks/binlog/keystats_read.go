@@ -37,6 +37,12 @@ func (s *KeyStats) MayHold(key []byte) bool {
 	return s.filter == nil || s.filter.has(key)
 }
 
+// AppendKey appends a key, which is given as Min and Max are, as AppendJSON
+// renders it.
+func (s *KeyStats) AppendKey(dst, key []byte) ([]byte, error) {
+	return AppendJSON(dst, keyField(s.Type), key, true)
+}
+
 func (s *KeyStats) compare(a, b []byte) int {
 	if s.Type == schemapb.DataType_Int64 {
 		return cmp.Compare(column.Int64(a), column.Int64(b))

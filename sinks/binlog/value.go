@@ -130,8 +130,13 @@ func appendSparse(dst, v []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendFloat uses the shortest digits that give the same bits back.
+// appendFloat uses the shortest digits that give the same bits back. Minus
+// zero has a point, since many readers take -0 for an integer, which has no
+// sign.
 func appendFloat(dst []byte, v float64, bits int) []byte {
+	if v == 0 && math.Signbit(v) {
+		return append(dst, "-0.0"...)
+	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		dst = append(dst, '"')
 		dst = strconv.AppendFloat(dst, v, 'g', -1, bits)

@@ -39,7 +39,7 @@ func TestValuesAsJSON(t *testing.T) {
 		{field(schemapb.DataType_Int8, 0), le.AppendUint32(nil, math.MaxUint32), "-1"},
 		{field(schemapb.DataType_Int64, 0), le.AppendUint64(nil, 1<<63), "-9223372036854775808"},
 		{field(schemapb.DataType_Float, 0), f32(0.1), "0.1"},
-		{field(schemapb.DataType_Float, 0), f32(float32(math.Copysign(0, -1))), "-0"},
+		{field(schemapb.DataType_Float, 0), f32(float32(math.Copysign(0, -1))), "-0.0"},
 		{field(schemapb.DataType_Float, 0), f32(float32(math.NaN())), `"NaN"`},
 		{field(schemapb.DataType_Double, 0), le.AppendUint64(nil, math.Float64bits(math.Inf(-1))), `"-Inf"`},
 		{field(schemapb.DataType_VarChar, 0), []byte("a\"\\\n\x00é\xff"), `"a\"\\\u000a\u0000é�"`},
