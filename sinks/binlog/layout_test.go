@@ -23,10 +23,20 @@ import (
 //   - in files of the stream writer, which compaction uses: the column has the
 //     field's ID as its name and is OPTIONAL whatever the extras say, the data
 //     event is at 1 to 1 and its next position is -1
-//   - created_by, codec, dictionary, and that bounds are in min_value and
-//     max_value alone
-//   - vectors, JSON, arrays and geometries have no bounds here: no reader
-//     skips anything by the order of their bytes
+//   - created_by, codec, dictionary (so no page and no offset of one), and that
+//     bounds are in min_value and max_value alone
+//   - vectors, JSON, arrays and geometries have no bounds here, nor have texts
+//     of more than 64 bytes, booleans and deletes: no reader skips anything by the order
+//     of their bytes
+//   - statistics stand once, in the footer, not in every page's header too:
+//     a file is read whole. They have no distinct_count, which Milvus writes
+//     as 0 whatever it is
+//   - optional in Parquet and left out: encoding_stats, the row group's ordinal
+//     and an empty list of key-value metadata. The chunk's deprecated
+//     file_offset is 0, as newer releases of Parquet ask for
+//   - the schema's root, which has no repetition by the specification, is
+//     REQUIRED here and REPEATED there
+//   - up to 2.3 the extras have no "nullable", which means false
 func TestLayoutIsThatOfMilvus(t *testing.T) {
 	var e Encoder
 	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-BasicBloomFilter", "v1-insertcodec-2.6.9-types", "v1-streamwriter"} {
