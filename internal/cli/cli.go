@@ -10,6 +10,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -24,6 +25,9 @@ type Process struct {
 	// Stop ends when the process is asked to end: drain. Kill ends when it is
 	// asked again: leave everything. Kill's end is Stop's too.
 	Stop, Kill context.Context
+	// Patience is how long commands wait for a Kafka that does not answer; 0:
+	// as long as suits a person. It is for tests.
+	Patience time.Duration
 }
 
 // env is the value of a variable, "" where it is not set.
@@ -71,7 +75,7 @@ type commands struct {
 	Verify    VerifyCommand    `cmd:"" help:"Compare a bucket with the logs: name every row that is lost, doubled or altered."`
 	GC        GCCommand        `cmd:"" name:"gc" help:"Show or remove what killed workers left and nothing refers to."`
 	Rewind    RewindCommand    `cmd:"" help:"Let a vchannel be read again from an earlier position."`
-	AcceptLog AcceptLogCommand `cmd:"" name:"accept-log" help:"Go on with a topic that was created anew."`
+	AcceptLog AcceptLogCommand `cmd:"" name:"accept-log" help:"Go on with a log that is not the one it was: its topic was created anew, or it was cut back."`
 
 	AcceptDocument AcceptDocumentCommand `cmd:"" name:"accept-document" help:"Go on from a checkpoint document that is older than the bucket around it: one put back, or in a copy."`
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -25,25 +26,25 @@ func (f BrokerFlags) Validate() error {
 		f.LoginFlags.Validate())
 }
 
-// connectPatience is how long a command waits for Kafka; the worker waits for
-// ever.
+// connectPatience is how long a command waits for Kafka, if its Process does
+// not say; the worker waits for ever.
 const connectPatience = 10 * time.Second
 
 // connect makes sure that Kafka answers this client, and returns how its
 // clients are made and how their errors are explained. Topics given by name
 // must be open to it.
-func (f BrokerFlags) connect(ctx context.Context, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
-	return connectBy(ctx, f.LoginFlags.config(f.Brokers, log), log, topics)
+func (f BrokerFlags) connect(p *Process, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
+	return connectBy(p, f.LoginFlags.config(f.Brokers, log), log, topics)
 }
 
 // connectBy is connect with a login that may say more.
-func connectBy(ctx context.Context, cfg kafka.Config, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
+func connectBy(p *Process, cfg kafka.Config, log zerolog.Logger, topics []string) ([]kgo.Opt, func(error) error, error) {
 	told := kafka.NewTeller(cfg, log)
 	opts, err := cfg.Options(told)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
-	return opts, cfg.Explain, cfg.Await(ctx, opts, topics, connectPatience, told)
+	return opts, cfg.Explain, cfg.Await(p.Stop, opts, topics, cmp.Or(p.Patience, connectPatience), told)
 }
 
 // client says how clients are made, and what their errors mean.

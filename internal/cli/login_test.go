@@ -188,7 +188,7 @@ func told(t *testing.T, args ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
 	var out, errs bytes.Buffer
-	err := cli.Main(cli.Process{Args: args, Stdout: &out, Stderr: &errs, Stop: ctx, Kill: ctx})
+	err := cli.Main(cli.Process{Args: args, Stdout: &out, Stderr: &errs, Stop: ctx, Kill: ctx, Patience: 2500 * time.Millisecond})
 	if ctx.Err() != nil {
 		t.Errorf("it does not end")
 	}

@@ -23,7 +23,7 @@ type RecordCommand struct {
 
 // Run records what committed readers see and tells how much it was.
 func (c *RecordCommand) Run(p *Process, log zerolog.Logger) error {
-	client, explain, err := c.connect(p.Stop, log, c.Topics.Asked())
+	client, explain, err := c.connect(p, log, c.Topics.Asked())
 	if err != nil {
 		return err
 	}

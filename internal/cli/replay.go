@@ -31,7 +31,7 @@ func (c *ReplayCommand) Validate() error {
 func (c *ReplayCommand) Run(p *Process, log zerolog.Logger) error {
 	login := c.LoginFlags.config(c.Brokers, log)
 	login.Writes = true
-	client, explain, err := connectBy(p.Stop, login, log, nil)
+	client, explain, err := connectBy(p, login, log, nil)
 	if err != nil {
 		return err
 	}

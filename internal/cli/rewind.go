@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,7 +44,7 @@ func (c *RewindCommand) Run(p *Process, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	v, to, err := c.target(p.Stop, doc, log)
+	v, to, err := c.target(p, doc, log)
 	if err != nil {
 		return err
 	}
@@ -66,15 +65,15 @@ func (c *RewindCommand) Run(p *Process, log zerolog.Logger) error {
 }
 
 // target is where the rewind goes.
-func (c *RewindCommand) target(ctx context.Context, doc *checkpoints.Document, log zerolog.Logger) (checkpoints.VChannel, checkpoints.Position, error) {
+func (c *RewindCommand) target(p *Process, doc *checkpoints.Document, log zerolog.Logger) (checkpoints.VChannel, checkpoints.Position, error) {
 	v := checkpoints.VChannel{Topic: doc.Topic, Partition: doc.Partition, TopicID: doc.TopicID}
 	start := int64(0)
 	if len(c.Brokers) > 0 {
-		client, explain, err := BrokerFlags{c.Brokers, c.LoginFlags}.connect(ctx, log, []string{doc.Topic})
+		client, explain, err := BrokerFlags{c.Brokers, c.LoginFlags}.connect(p, log, []string{doc.Topic})
 		if err != nil {
 			return v, checkpoints.Position{}, err
 		}
-		l, err := flows.DescribeLog(ctx, client, doc.Topic, doc.Partition)
+		l, err := flows.DescribeLog(p.Stop, client, doc.Topic, doc.Partition)
 		if err != nil {
 			return v, checkpoints.Position{}, explain(err)
 		}

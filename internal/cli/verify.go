@@ -77,7 +77,7 @@ func (c *VerifyCommand) Run(p *Process, log zerolog.Logger) error {
 
 // kafka says what is read of it, and how its errors are explained.
 func (c *VerifyCommand) kafka(p *Process, o *archive.VerifyOptions, log zerolog.Logger) (explain func(error) error, err error) {
-	client, explain, err := c.connect(p.Stop, log, c.Topics.Asked())
+	client, explain, err := c.connect(p, log, c.Topics.Asked())
 	if err != nil {
 		return explain, err
 	}

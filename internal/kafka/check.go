@@ -14,19 +14,24 @@ import (
 const (
 	checkTimeout = 6 * time.Second // of one try
 	checkPause   = time.Second
+	leastTry     = time.Second // a shorter one would say that Kafka does not answer, whatever is wrong
 )
 
 // Check connects, logs in and asks for topics, once: so that what is set up
 // wrongly is told at the start. Its errors are explained; one that is ErrAway
 // may pass.
 func (c Config) Check(ctx context.Context, options []kgo.Opt, topics []string) error {
+	return c.check(ctx, options, topics, checkTimeout)
+}
+
+func (c Config) check(ctx context.Context, options []kgo.Opt, topics []string, limit time.Duration) error {
 	client, err := kgo.NewClient(append(options[:len(options):len(options)],
 		kgo.RequestRetries(0), kgo.WithLogger(silent{}))...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	try, cancel := context.WithTimeout(ctx, checkTimeout)
+	try, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{} // none; nil would be all
@@ -56,12 +61,16 @@ func (c Config) Check(ctx context.Context, options []kgo.Opt, topics []string) e
 func (c Config) Await(ctx context.Context, options []kgo.Opt, topics []string, patience time.Duration, t *Teller) error {
 	start := time.Now()
 	for {
-		err := c.Check(ctx, options, topics)
+		limit := checkTimeout
+		if patience > 0 {
+			limit = min(limit, patience-time.Since(start))
+		}
+		err := c.check(ctx, options, topics, limit)
 		if err == nil {
 			t.over("")
 			return nil
 		}
-		if ctx.Err() != nil || !errors.Is(err, ErrAway) || patience > 0 && time.Since(start)+checkPause > patience {
+		if ctx.Err() != nil || !errors.Is(err, ErrAway) || patience > 0 && time.Since(start)+checkPause+leastTry > patience {
 			return err
 		}
 		t.tell("", err)
