@@ -51,7 +51,7 @@ func TestABrokerThatRestartsCostsNoRestart(t *testing.T) {
 	l := w.start().until(0, 2)
 	cfg.Listen = w.addr
 	w.cluster.Close()
-	until(t, "the broker is missed", func() bool { return l.log.has("unable to") || l.log.has("refused") })
+	until(t, "the broker is missed", func() bool { return l.Kafka().Error != "" })
 	broker, err := devstack.StartBroker(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -29,7 +27,7 @@ const (
 
 // clientOptions are those of every client.
 func (w *Worker) clientOptions() []kgo.Opt {
-	return append(append([]kgo.Opt{kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph")}, w.cfg.Client...), kgo.WithLogger(clientLog{w.log.Sample(&zerolog.BurstSampler{Burst: clientTold, Period: clientEvery}), w.kafka.trouble, w.cfg.ClientLog}))
+	return append(append([]kgo.Opt{kgo.SeedBrokers(w.cfg.Brokers...), kgo.ClientID("flowgraph")}, w.cfg.Client...), kgo.WithLogger(clientLog{w.kafka.trouble, w.cfg.ClientLog}))
 }
 
 // newClient makes the consuming client. Where reading begins is never the
@@ -168,17 +166,11 @@ func (h *heartbeat) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ ti
 // after says whether a heartbeat was answered later than t.
 func (h *heartbeat) after(t time.Time) bool { return h.at.Load() > t.UnixNano() }
 
-// Without a broker the client warns several times a second.
-const (
-	clientTold  = 5
-	clientEvery = 10 * time.Second
-)
-
-// clientLog hands the client's warnings on.
+// clientLog takes what health shows from the client's warnings, and hands them
+// on to whoever knows what they mean.
 type clientLog struct {
-	log     zerolog.Logger
 	trouble func(error)
-	next    kgo.Logger // that knows better what an error means; nil: log
+	next    kgo.Logger // nil: nobody
 }
 
 func (l clientLog) Level() kgo.LogLevel { return kgo.LogLevelWarn }
@@ -191,24 +183,5 @@ func (l clientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 	}
 	if l.next != nil {
 		l.next.Log(level, msg, keyvals...)
-		return
 	}
-	event := l.log.Warn()
-	if level == kgo.LogLevelError {
-		event = l.log.Error()
-	}
-	for i := 0; i+1 < len(keyvals); i += 2 {
-		event = event.Interface(fmt.Sprint(keyvals[i]), printable(keyvals[i+1]))
-	}
-	event.Str("component", "kafka").Msg(msg)
-}
-
-func printable(v any) any {
-	switch v := v.(type) {
-	case error:
-		return v.Error()
-	case net.Addr:
-		return v.String()
-	}
-	return v
 }

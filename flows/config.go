@@ -36,7 +36,7 @@ type Config struct {
 	Filter         binlog.FilterKind   // of key statistics
 	Schemas        stages.SchemaSource // asked for collections older than the log; nil: none
 	Client         []kgo.Opt           // of the Kafka client: TLS, SASL
-	ClientLog      kgo.Logger          // what the client says; nil: our own log
+	ClientLog      kgo.Logger          // what the client says besides; nil: it is dropped
 	Explain        func(error) error   // puts before an error of the client what to do about it; nil: it stays as it is
 }
 
