@@ -10,13 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
-	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // remover removes from a bucket in memory, so many objects at most.
@@ -74,15 +72,8 @@ func orphans(t *testing.T, b checkpoints.Bucket) (list []string) {
 func killed(t *testing.T, seed uint64) (*membucket.Bucket, *devstack.Broker, *archive.Expected) {
 	t.Helper()
 	path, _ := generated(t, seed, 2500)
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := testlog.Broker(t, path)
 	t.Cleanup(broker.Close)
-	client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-	if _, err := recording.Replay(t.Context(), t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
-		t.Fatal(err)
-	}
 	want, err := archive.Expect(archive.Recorded(path))
 	if err != nil {
 		t.Fatal(err)

@@ -3,14 +3,9 @@ package archive_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
 	"flowgraph/flows"
@@ -18,6 +13,7 @@ import (
 	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 	"flowgraph/internal/traffic"
 )
 
@@ -34,25 +30,15 @@ func generatedAt(t *testing.T, pace time.Duration, seed uint64, records int) (pa
 	t.Helper()
 	cfg := traffic.Default(seed, 2)
 	cfg.MaxRecord, cfg.SegmentRows, cfg.Pace = 8<<10, 400, pace
-	stream := traffic.New(cfg)
-	path = filepath.Join(t.TempDir(), "records.jsonl")
-	w, err := recording.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := map[string]int64{}
+	stream, next := traffic.New(cfg), map[string]int64{}
+	var list []recording.Record
 	for range records {
 		r := stream.Next()
 		r.Offset = next[r.Topic]
 		next[r.Topic]++
-		if err := w.Write(r); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, r)
 	}
-	if err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	return path, stream.Totals()
+	return testlog.Recording(t, list), stream.Totals()
 }
 
 // life runs a worker with small limits until the bucket has seen so many
@@ -76,36 +62,22 @@ func life(t *testing.T, broker *devstack.Broker, m *membucket.Bucket, puts int64
 	}
 	defer m.After(nil)
 	defer m.Before(nil)
-	cfg := flows.DefaultConfig()
-	cfg.Brokers, cfg.UntilEnd = []string{broker.Addr()}, true
-	cfg.Partitions = map[string][]int32{}
-	for _, l := range traffic.Default(0, 2).Logs {
-		cfg.Partitions[l.Topic] = []int32{l.Partition}
-	}
-	cfg.Limits.FlushBytes, cfg.Limits.FlushDeleteBytes = 16<<10, 4<<10
-	cfg.Limits.SegmentBytes = 64 << 10
-	cfg.Limits.IdleSeal, cfg.Limits.SuccessorSeal = cfg.Limits.IdleSeal/100, cfg.Limits.SuccessorSeal/20
-	w, err := flows.NewWorker(cfg, m, prometheus.NewRegistry(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Run(ctx, t.Context()); err != nil && ctx.Err() == nil {
-		t.Fatal(err)
-	}
+	testlog.Read(ctx, t, broker, m, func(cfg *flows.Config) {
+		cfg.Topics, cfg.Partitions = nil, map[string][]int32{}
+		for _, l := range traffic.Default(0, 2).Logs {
+			cfg.Partitions[l.Topic] = []int32{l.Partition}
+		}
+		cfg.Limits.FlushBytes, cfg.Limits.FlushDeleteBytes = 16<<10, 4<<10
+		cfg.Limits.SegmentBytes = 64 << 10
+		cfg.Limits.IdleSeal, cfg.Limits.SuccessorSeal = cfg.Limits.IdleSeal/100, cfg.Limits.SuccessorSeal/20
+	})
 }
 
 func TestAWorkerKilledAnywhereLeavesWhatItHasPersistedExact(t *testing.T) {
 	for seed := range uint64(2) {
 		path, total := generated(t, seed, 3000)
-		broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		broker := testlog.Broker(t, path)
 		defer broker.Close()
-		client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-		if _, err := recording.Replay(t.Context(), t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
-			t.Fatal(err)
-		}
 		want, err := archive.Expect(archive.Recorded(path))
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,27 +9,15 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
-	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // verifyRecords compares a bucket with records.
 func verifyRecords(t *testing.T, b checkpoints.Bucket, records []recording.Record, o archive.VerifyOptions) *archive.Report {
 	t.Helper()
-	o.Recording, o.Dir = filepath.Join(t.TempDir(), "records.jsonl"), t.TempDir()
-	w, err := recording.Create(o.Recording)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range records {
-		if err := w.Write(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	o.Recording, o.Dir = testlog.Recording(t, records), t.TempDir()
 	report, err := archive.Verify(t.Context(), b, o)
 	if err != nil {
 		t.Fatal(err)
@@ -96,15 +83,8 @@ func straddled(records []recording.Record) (offsets []int64) {
 
 func TestARetainedPartOfALogIsComparedExactly(t *testing.T) {
 	path, total := generatedAt(t, 200*time.Millisecond, 5, 3000)
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := testlog.Broker(t, path)
 	defer broker.Close()
-	client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-	if _, err := recording.Replay(t.Context(), t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
-		t.Fatal(err)
-	}
 	m := membucket.New()
 	life(t, broker, m, 0, false)
 	var records []recording.Record
@@ -128,7 +108,7 @@ func TestARetainedPartOfALogIsComparedExactly(t *testing.T) {
 		}
 	}
 	// The same with Kafka, and a row that is lost behind the log's beginning.
-	cl, err := kgo.NewClient(client...)
+	cl, err := kgo.NewClient(broker.Client()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,31 +6,19 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"flowgraph/checkpoints"
 	"flowgraph/flows"
 	"flowgraph/internal/archive"
-	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
-	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // The command claims under a worker's feet: the worker is fenced, claims again
 // and reads everything once more.
 func TestARewindUnderARunningWorkerDoublesOrLosesRows(t *testing.T) {
 	path, total := generated(t, 6, 2000)
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := testlog.Broker(t, path)
 	defer broker.Close()
-	client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-	if _, err := recording.Replay(t.Context(), t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
-		t.Fatal(err)
-	}
 	m := membucket.New()
 	var once sync.Once
 	var rewound *checkpoints.Document
@@ -49,16 +37,9 @@ func TestARewindUnderARunningWorkerDoublesOrLosesRows(t *testing.T) {
 		})
 		return nil
 	})
-	cfg := flows.DefaultConfig()
-	cfg.Brokers, cfg.Topics, cfg.UntilEnd = []string{broker.Addr()}, []string{"^by-dev-rootcoord-dml_[0-9]+$"}, true
-	cfg.Limits.FlushBytes, cfg.Limits.FlushDeleteBytes, cfg.Limits.SegmentBytes = 16<<10, 4<<10, 64<<10
-	w, err := flows.NewWorker(cfg, m, prometheus.NewRegistry(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Run(t.Context(), t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testlog.Read(t.Context(), t, broker, m, func(cfg *flows.Config) {
+		cfg.Limits.FlushBytes, cfg.Limits.FlushDeleteBytes, cfg.Limits.SegmentBytes = 16<<10, 4<<10, 64<<10
+	})
 	if rewound == nil {
 		t.Fatal("nothing was rewound")
 	}

@@ -2,25 +2,21 @@ package archive_test
 
 import (
 	"encoding/base64"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"flowgraph/checkpoints"
 	"flowgraph/flows"
 	"flowgraph/internal/archive"
-	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // walLog makes the records of a streaming WAL (Milvus 2.6).
@@ -108,37 +104,9 @@ func (l *walLog) create() {
 // run replays the log into a broker and lets a worker read it to its end.
 func (l *walLog) run(m *membucket.Bucket) {
 	l.t.Helper()
-	path := filepath.Join(l.t.TempDir(), "wal.jsonl")
-	w, err := recording.Create(path)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for _, r := range l.records {
-		if err := w.Write(r); err != nil {
-			l.t.Fatal(err)
-		}
-	}
-	if err := w.Commit(); err != nil {
-		l.t.Fatal(err)
-	}
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	broker := testlog.Broker(l.t, testlog.Recording(l.t, l.records))
 	defer broker.Close()
-	client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-	if _, err := recording.Replay(l.t.Context(), l.t.Context(), path, recording.ReplayOptions{Client: client}); err != nil {
-		l.t.Fatal(err)
-	}
-	cfg := flows.DefaultConfig()
-	cfg.Brokers, cfg.UntilEnd, cfg.Partitions = []string{broker.Addr()}, true, map[string][]int32{"wal": {0}}
-	worker, err := flows.NewWorker(cfg, m, prometheus.NewRegistry(), zerolog.Nop())
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if err := worker.Run(l.t.Context(), l.t.Context()); err != nil {
-		l.t.Fatal(err)
-	}
+	testlog.Read(l.t.Context(), l.t, broker, m, func(cfg *flows.Config) { cfg.Topics, cfg.Partitions = nil, map[string][]int32{"wal": {0}} })
 }
 
 func TestTransactionsCountFromTheirCommit(t *testing.T) {

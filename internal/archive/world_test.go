@@ -7,16 +7,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
-	"flowgraph/flows"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
-	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 	"flowgraph/sinks"
 )
 
@@ -80,15 +77,7 @@ func recorded(t *testing.T, name string) *run {
 	r := shared.runs[name]
 	r.once.Do(func() {
 		r.bucket = newBucket(t, name)
-		broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.broker = broker
-		client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-		if _, err := recording.Replay(t.Context(), t.Context(), r.path("records.jsonl.gz"), recording.ReplayOptions{Client: client}); err != nil {
-			t.Fatal(err)
-		}
+		r.broker = testlog.Broker(t, r.path("records.jsonl.gz"))
 		r.work(t)
 	})
 	if r.broker == nil {
@@ -102,15 +91,7 @@ func (r *run) path(file string) string { return filepath.Join(shared.testdata, r
 // work runs a worker to the logs' ends.
 func (r *run) work(t *testing.T) {
 	t.Helper()
-	cfg := flows.DefaultConfig()
-	cfg.Brokers, cfg.Topics, cfg.UntilEnd = []string{r.broker.Addr()}, []string{"^by-dev-rootcoord-dml_[0-9]+$"}, true
-	w, err := flows.NewWorker(cfg, r.bucket, prometheus.NewRegistry(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Run(t.Context(), t.Context()); err != nil {
-		t.Fatalf("%s: %v", r.name, err)
-	}
+	testlog.Read(t.Context(), t, r.broker, r.bucket)
 }
 
 // newBucket is a client of the store with a root of its own.

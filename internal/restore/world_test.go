@@ -3,70 +3,25 @@ package restore_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"flowgraph/checkpoints"
-	"flowgraph/flows"
 	"flowgraph/internal/archive"
-	"flowgraph/internal/devstack"
 	"flowgraph/internal/membucket"
-	"flowgraph/internal/recording"
 	"flowgraph/internal/restore"
+	"flowgraph/internal/testlog"
 )
 
-// worker runs a recording into a bucket in memory, once for all tests.
-type worker struct {
-	once   sync.Once
-	bucket *membucket.Bucket
-}
-
-var workers = map[string]*worker{"all_types": {}, "varchar_pk": {}, "ddl": {}, "upsert": {}}
+var archives testlog.Archives
 
 // archived is a copy of what a worker has made of a recording.
 func archived(t *testing.T, name string) *membucket.Bucket {
 	t.Helper()
-	w := workers[name]
-	w.once.Do(func() {
-		broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer broker.Close()
-		file := filepath.Join("../../testdata/recordings", name, "records.jsonl.gz")
-		client := []kgo.Opt{kgo.SeedBrokers(broker.Addr())}
-		if _, err := recording.Replay(t.Context(), t.Context(), file, recording.ReplayOptions{Client: client}); err != nil {
-			t.Fatal(err)
-		}
-		cfg := flows.DefaultConfig()
-		cfg.Brokers, cfg.Topics, cfg.UntilEnd = []string{broker.Addr()}, []string{"^by-dev-rootcoord-dml_[0-9]+$"}, true
-		bucket := membucket.New()
-		run, err := flows.NewWorker(cfg, bucket, prometheus.NewRegistry(), zerolog.Nop())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Run(t.Context(), t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.bucket = bucket
-	})
-	if w.bucket == nil {
-		t.Fatalf("recording %s did not run", name)
-	}
-	out := membucket.New()
-	for _, key := range w.bucket.Keys("") {
-		out.Set(key, w.bucket.Data(key))
-	}
-	return out
+	return archives.Of(t, name)
 }
 
 func live(t *testing.T, b checkpoints.Bucket, o archive.LiveOptions) *archive.Live {
