@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"regexp"
@@ -14,22 +13,7 @@ import (
 )
 
 // aloud is a log that is read while it is written.
-type aloud struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (a *aloud) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.text.Write(p)
-}
-
-func (a *aloud) find(e *regexp.Regexp) []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return e.FindStringSubmatch(a.text.String())
-}
+type aloud struct{ both }
 
 // heard waits until the log says something, and returns its groups.
 func (a *aloud) heard(t *testing.T, expr string) []string {
@@ -39,15 +23,13 @@ func (a *aloud) heard(t *testing.T, expr string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for {
-		if m := a.find(e); m != nil {
+		if m := e.FindStringSubmatch(a.String()); m != nil {
 			return m
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			t.Fatalf("waited in vain for %q:\n%s", expr, &a.text)
+			t.Fatalf("waited in vain for %q:\n%s", expr, a)
 		}
 	}
 }
@@ -120,7 +102,7 @@ func TestARunningWorkerIsSteeredFromTheShell(t *testing.T) {
 		t.Errorf("the level is %s", out)
 	}
 	o.done(to("pause", "--all")...)
-	if log.find(regexp.MustCompile(`(?s)asked over HTTP.*"/api/seal".*paused on request`)) != nil {
+	if regexp.MustCompile(`(?s)asked over HTTP.*"/api/seal".*paused on request`).MatchString(log.String()) {
 		t.Error("it logs on what it was told to log no more")
 	}
 	if out := o.done(to("log-level", "debug")...); out != "debug\n" {

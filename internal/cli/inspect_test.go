@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"flowgraph/checkpoints"
-	"flowgraph/internal/devstack"
 	"flowgraph/sinks"
 
 	"github.com/rs/zerolog"
@@ -22,37 +21,32 @@ func archived(t *testing.T, recording string) (env []string, bucket *sinks.Bucke
 	if err != nil {
 		t.Fatal(err)
 	}
-	broker, err := devstack.StartBroker(devstack.BrokerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	store, err := devstack.StartBucket(t.Context(), devstack.BucketConfig{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s3 := store.Config()
-	env = []string{"FLOWGRAPH_S3_ENDPOINT=" + store.Endpoint(), "FLOWGRAPH_S3_ACCESS_KEY=" + s3.AccessKey, "FLOWGRAPH_S3_SECRET_KEY=" + s3.SecretKey}
+	broker := broker(t)
+	bucket, env = aBucket(t)
 	for _, args := range [][]string{
-		{"replay", path, "--brokers", broker.Addr()},
-		{"run", "--brokers", broker.Addr(), "--topics", "/by-dev-.*/", "--until-end", "--listen", "", "--memory-budget", "64MiB"},
+		{"replay", path, "--brokers", broker},
+		{"run", "--brokers", broker, "--topics", "/by-dev-.*/", "--until-end", "--listen", "", "--memory-budget", "64MiB"},
 	} {
 		if r := flowgraph(t, env, args...); r.code != 0 {
 			t.Fatalf("%s: %s", args[0], r.err)
 		}
 	}
-	cfg := sinks.Default()
-	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = store.Endpoint(), s3.Bucket, s3.AccessKey, s3.SecretKey
-	if bucket, err = sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{}); err != nil {
+	return env, bucket
+}
+
+// aBucket starts a store and returns a client of its bucket, and the
+// environment that leads a command to it.
+func aBucket(t *testing.T) (bucket *sinks.Bucket, env []string) {
+	t.Helper()
+	s, _ := store(t)
+	cfg, s3 := sinks.Default(), s.Config()
+	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = s.Endpoint(), s3.Bucket, s3.AccessKey, s3.SecretKey
+	bucket, err := sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(bucket.Close)
-	return env, bucket
+	return bucket, []string{"FLOWGRAPH_S3_ENDPOINT=" + s.Endpoint(), "FLOWGRAPH_S3_ACCESS_KEY=" + s3.AccessKey, "FLOWGRAPH_S3_SECRET_KEY=" + s3.SecretKey}
 }
 
 func TestInspectTellsWhatTheBucketHolds(t *testing.T) {

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
-	"flowgraph/internal/devstack"
 	"flowgraph/sinks"
 )
 
@@ -34,26 +32,8 @@ func newOperated(t *testing.T) *operated {
 		t.Fatal(err)
 	}
 	o := &operated{t: t, broker: broker(t), file: file}
-	store, err := devstack.StartBucket(t.Context(), devstack.BucketConfig{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s3 := store.Config()
-	o.env = []string{
-		"FLOWGRAPH_BROKERS=" + o.broker, "FLOWGRAPH_TOPICS=/by-dev-.*/", "FLOWGRAPH_LISTEN=", "FLOWGRAPH_MEMORY_BUDGET=64MiB",
-		"FLOWGRAPH_S3_ENDPOINT=" + store.Endpoint(), "FLOWGRAPH_S3_ACCESS_KEY=" + s3.AccessKey, "FLOWGRAPH_S3_SECRET_KEY=" + s3.SecretKey,
-	}
-	cfg := sinks.Default()
-	cfg.Endpoint, cfg.Bucket, cfg.AccessKey, cfg.SecretKey = store.Endpoint(), s3.Bucket, s3.AccessKey, s3.SecretKey
-	if o.bucket, err = sinks.NewBucket(cfg, zerolog.Nop(), sinks.Hooks{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(o.bucket.Close)
+	o.bucket, o.env = aBucket(t)
+	o.env = append(o.env, "FLOWGRAPH_BROKERS="+o.broker, "FLOWGRAPH_TOPICS=/by-dev-.*/", "FLOWGRAPH_LISTEN=", "FLOWGRAPH_MEMORY_BUDGET=64MiB")
 	o.done("replay", file)
 	o.done("run", "--until-end")
 	return o
