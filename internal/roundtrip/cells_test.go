@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
@@ -109,7 +110,7 @@ func textsOf(t *rapid.T, kind schemapb.DataType, n int, null func(int) bool) (*s
 	text := func(v string) []byte { return append([]byte{}, v...) }
 	switch kind {
 	case schemapb.DataType_JSON:
-		json := rapid.SampledFrom([]string{"{}", `{"a":[1,null]}`, `"x"`, "0.1", "not even JSON", ""})
+		json := rapid.SampledFrom([]string{"{}", `{"a":[1,null]}`, `"x"`, "0.1", "not even JSON", "", `{"a":"` + strings.Repeat("é", 40_000) + `"}`})
 		v, want := numbers(t, rapid.Map(json, text), n, null, bytes.Clone)
 		return &schemapb.ScalarField{Data: &schemapb.ScalarField_JsonData{JsonData: &schemapb.JSONArray{Data: v}}}, want
 	case schemapb.DataType_Geometry:
@@ -134,9 +135,22 @@ func blobs() *rapid.Generator[[]byte] {
 	return rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 40), rapid.Map(rapid.IntRange(0, 100_000), func(n int) []byte { return make([]byte, n) }))
 }
 
+// noise is n bytes, drawn one by one while they are few.
+func noise(t *rapid.T, n int) []byte {
+	if n < 200 {
+		return rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, "bytes")
+	}
+	out := make([]byte, n)
+	source := rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)
+	for i := range out {
+		out[i] = byte(source.Uint64())
+	}
+	return out
+}
+
 func (c *cells) vector(t *rapid.T, f *field, n int) {
 	raw := func(width int) []byte {
-		all := rapid.SliceOfN(rapid.Byte(), n*width, n*width).Draw(t, "vectors")
+		all := noise(t, n*width)
 		for i := range n {
 			c.want = append(c.want, all[i*width:(i+1)*width])
 		}
@@ -161,7 +175,7 @@ func (c *cells) vector(t *rapid.T, f *field, n int) {
 	case schemapb.DataType_SparseFloatVector:
 		sparse := &schemapb.SparseFloatArray{Dim: 1 << 20}
 		for range n {
-			row := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "indices")
+			row := noise(t, rapid.SampledFrom([]int{0, 1, 2, 5, 3000}).Draw(t, "indices"))
 			var pairs []byte
 			for i, v := range row {
 				pairs = binary.LittleEndian.AppendUint32(pairs, uint32(i*1000))

@@ -55,7 +55,7 @@ func drawFields(t *rapid.T) []*field {
 
 func (f *field) draw(t *rapid.T) {
 	if f.pb.GetDataType() >= schemapb.DataType_BinaryVector {
-		f.dim = rapid.IntRange(1, 5).Draw(t, "dim")
+		f.dim = rapid.SampledFrom([]int{1, 2, 3, 4, 5, 1536}).Draw(t, "dim")
 		if f.pb.GetDataType() == schemapb.DataType_BinaryVector {
 			f.dim *= 8
 		}
