@@ -88,7 +88,7 @@ func settleAll(ctx context.Context, b Bucket, d *Document, meta map[string]strin
 // nothing about it: AutoEnds would drop its rows unread, and a drop is of the
 // old log too. Names and schemas of what lives on are kept.
 func (d *Document) beginLog(topicID string, begin int64) {
-	d.TopicID, d.Earlier = topicID, nil
+	d.TopicID, d.Earlier, d.Manifests = topicID, nil, new(int64)
 	d.Segments, d.Events = map[int64]*Segment{}, nil
 	d.ReadFrom = Position{Offset: begin, LeaderEpoch: -1}
 	d.Seek, d.Reached = d.ReadFrom, Position{}

@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // CompoundStats is the log ID of a sealed segment's stats object that holds
@@ -43,6 +44,31 @@ func DocumentKey(vchannel string) string { return DocumentPrefix + vchannel + ".
 // BornKey says that the vchannel once had a document.
 func BornKey(vchannel string) string { return DocumentPrefix + vchannel + ".born" }
 
+// ManifestPrefix is where the manifests and chunks of all segments lie.
+const ManifestPrefix = "segments/"
+
+// ParseManifestKey reads the key of a manifest, or of a chunk with its log ID.
+func ParseManifestKey(key string) (r SegmentRef, chunk string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(key, ManifestPrefix), "/")
+	if len(parts) != 3 {
+		return r, "", false
+	}
+	name, ok := strings.CutSuffix(parts[2], ".json")
+	if !ok {
+		return r, "", false
+	}
+	name, chunk, _ = strings.Cut(name, ".")
+	var errs [3]error
+	r.Collection, errs[0] = strconv.ParseInt(parts[0], 10, 64)
+	r.Partition, errs[1] = strconv.ParseInt(parts[1], 10, 64)
+	r.Segment, errs[2] = strconv.ParseInt(name, 10, 64)
+	want := ManifestKey(r.Collection, r.Partition, r.Segment)
+	if chunk != "" {
+		want = ChunkKey(r.Collection, r.Partition, r.Segment, chunk)
+	}
+	return r, chunk, errs == [3]error{} && key == want
+}
+
 // ManifestKey is where a segment lies once it has left the document.
 func ManifestKey(collection, partition, segment int64) string {
 	return fmt.Sprintf("segments/%d/%d/%d.json", collection, partition, segment)
@@ -53,6 +79,26 @@ func ManifestKey(collection, partition, segment int64) string {
 // content after a commit that never landed.
 func ChunkKey(collection, partition, segment int64, logID string) string {
 	return fmt.Sprintf("segments/%d/%d/%d.%s.json", collection, partition, segment, logID)
+}
+
+// EventsPrefix is where the DDL events of all logs of a vchannel lie.
+func EventsPrefix(vchannel string) string { return "ddl/" + vchannel + "/" }
+
+// parseEventKey reads the key of a DDL event of a vchannel.
+func parseEventKey(vchannel, key string) (topicID string, generation int, offset int64, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(key, EventsPrefix(vchannel)), "/")
+	if len(parts) != 2 {
+		return "", 0, 0, false
+	}
+	topicID, number, cut := strings.Cut(parts[0], ".")
+	if cut {
+		var err error
+		if generation, err = strconv.Atoi(number); err != nil {
+			return "", 0, 0, false
+		}
+	}
+	offset, err := strconv.ParseInt(strings.TrimSuffix(parts[1], ".json"), 10, 64)
+	return topicID, generation, offset, err == nil && key == EventKey(vchannel, LogName(topicID, generation), offset)
 }
 
 // EventPrefix is where the DDL events of one log lie, in offset order.

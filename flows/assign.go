@@ -38,7 +38,7 @@ func (w *Worker) assigned(_ context.Context, client *kgo.Client, parts map[strin
 func (w *Worker) start(p partition) {
 	window := func(allowed int) eventWindow { return eventWindow{allowed: allowed, span: w.patience.window} }
 	a := &assignment{
-		partition: p, done: make(chan struct{}), until: -1, told: -1,
+		partition: p, done: make(chan struct{}), until: -1,
 		failures: window(w.patience.fails), fencings: window(w.patience.fencings),
 	}
 	a.ctx, a.kill = context.WithCancelCause(w.ctx)
@@ -111,11 +111,11 @@ func (w *Worker) runFlow(a *assignment) error {
 	ctx, fail := context.WithCancelCause(a.ctx)
 	defer fail(nil)
 	f := &Flow{
-		VChannel: v, Bounds: bounds(w.client, v), Lineage: lineage(w.client, v), Until: a.until, Status: a.status, Shared: w.shared,
+		VChannel: v, Bounds: bounds(w.client, v), Lineage: lineage(w.client, v), Told: w.told(v), Until: a.until, Status: a.status, Shared: w.shared,
 		Ready: func(from checkpoints.Position, m *Mailbox) {
 			w.install(&install{a: a, from: from, mailbox: m, fail: fail})
 		},
-		Committed: func(p checkpoints.Position) { a.seek.Store(&p) },
+		Committed: func(t checkpoints.Told) { a.committed.Store(&t) },
 	}
 	err = f.Run(ctx, a.stop)
 	if err == nil || a.ctx.Err() != nil {

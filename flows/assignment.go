@@ -51,12 +51,12 @@ type assignment struct {
 	status *flowStatus
 	until  int64
 
-	installed atomic.Pointer[install]              // the flow that gets the records
-	topicID   atomic.Pointer[string]               // of the log that the flow reads
-	seek      atomic.Pointer[checkpoints.Position] // of the last commit
-	told      int64                                // what Kafka's group was told; under Worker.commits
-	stopped   atomic.Bool                          // it waits for an operator
-	failure   atomic.Pointer[error]                // why the last flow ended, if it was not drained
+	installed atomic.Pointer[install]          // the flow that gets the records
+	topicID   atomic.Pointer[string]           // of the log that the flow reads
+	committed atomic.Pointer[checkpoints.Told] // of the last commit
+	told      checkpoints.Told                 // what Kafka's group was told; under Worker.commits
+	stopped   atomic.Bool                      // it waits for an operator
+	failure   atomic.Pointer[error]            // why the last flow ended, if it was not drained
 
 	// The supervisor's alone. Counted per vchannel: what strikes all of them
 	// once, such as a deleted topic, is not one that fails too often.

@@ -23,7 +23,9 @@ type Shared struct {
 	Sink    *sinks.Shared
 	Pace    *checkpoints.Pace
 	Budget  *Budget
-	Claims  chan struct{}       // as many claims at a time as it holds
+	Claims  chan struct{} // as many claims at a time as it holds
+	Home    string        // where the bucket is, see checkpoints.Signs; "": not known
+	Surveys *checkpoints.Surveyor
 	Buffer  stages.BufferConfig // less what each flow has of its own
 	Options checkpoints.Options
 	GapGoOn bool // data lost to retention does not stop a vchannel
@@ -36,12 +38,13 @@ type Flow struct {
 	VChannel checkpoints.VChannel
 	Bounds   Bounds
 	Lineage  Lineage // nil: nobody can be asked
+	Told     Told    // the same
 	Until    int64   // offset at which to drain and end; -1: never
 	// Ready is called once, after the claim: the log is to be read from here
 	// on into the mailbox.
 	Ready func(from checkpoints.Position, m *Mailbox)
-	// Committed is called after each commit with the seek position.
-	Committed func(checkpoints.Position)
+	// Committed is called after the claim and each commit with what is stored.
+	Committed func(checkpoints.Told)
 	Status    *flowStatus
 	*Shared
 }
@@ -103,7 +106,8 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	defer mailbox.end()
 
 	options := f.Options
-	options.Committed, options.Compound = f.committed, f.Sink.Compound
+	options.Compound = f.Sink.Compound
+	options.Committed = func(c checkpoints.Commit) { f.committed(c, doc.Epoch) }
 	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
 	f.Status.running(doc, tracker, mailbox)
 
@@ -117,6 +121,7 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 			fail(fmt.Errorf("%w: %w", errCommit, err))
 		}
 	})
+	f.tell(checkpoints.Told{Seek: doc.Seek, Epoch: doc.Epoch, Sequence: doc.Sequence})
 	f.Ready(from, mailbox)
 	err = f.pipe(r, stop, store, doc, from, mailbox, tracker)
 	stopCommitting()
@@ -146,10 +151,10 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 	decoder := stages.NewDecoder(from)
 	told := f.Log.Sample(&zerolog.BurstSampler{Burst: badTold, Period: badEvery})
 	filter := stages.NewFilter(doc, func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
-		return checkpoints.LookupSegments(ctx, f.Sink.Bucket, f.VChannel, refs)
+		return checkpoints.LookupSegments(ctx, f.Sink.Bucket, doc, refs)
 	})
 	sink := sinks.NewSink(r.ctx, f.Sink, sinks.Config{
-		VChannel: f.VChannel, Meta: store.Meta(), Ack: tracker.Ack, Fail: r.fail,
+		VChannel: f.VChannel, Generation: doc.Generation(), Meta: store.Meta(), Ack: tracker.Ack, Fail: r.fail,
 		Done: func(rep sinks.Report) {
 			account.add(&account.flushing, -rep.Cut.Bytes)
 			account.unstored.done(rep.Cut.Seq)
@@ -203,20 +208,6 @@ func accounted(b *stages.Buffer, m *Mailbox, s *flowStatus) func(context.Context
 	}
 }
 
-func (f *Flow) claim(ctx context.Context, start int64) (*checkpoints.Store, *checkpoints.Document, error) {
-	select {
-	case f.Claims <- struct{}{}:
-		defer func() { <-f.Claims }()
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
-	}
-	store, doc, err := checkpoints.Claim(ctx, f.Sink.Bucket, f.VChannel, start)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errClaim, err)
-	}
-	return store, doc, nil
-}
-
 // begin compares the position to read from with the log itself: a client's
 // reset policy never decides.
 func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.Position, error) {
@@ -225,7 +216,7 @@ func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.P
 		// Not even on-gap goes on here: new records would be taken for
 		// persisted ones until they pass the old positions.
 		return from, fmt.Errorf("%w: %s must be read from offset %d, with rows stored of offsets below %d, and its log ends at %d",
-			ErrDataLoss, name, from.Offset, covered, end)
+			ErrCutBack, name, from.Offset, covered, end)
 	}
 	if from.Offset >= start {
 		return from, nil
@@ -240,14 +231,18 @@ func (f *Flow) begin(doc *checkpoints.Document, start, end int64) (checkpoints.P
 	return checkpoints.Position{Offset: start, LeaderEpoch: -1, Tick: from.Tick}, nil
 }
 
-func (f *Flow) committed(c checkpoints.Commit) {
+func (f *Flow) committed(c checkpoints.Commit, epoch int64) {
 	f.Metrics.commits.Inc()
 	f.Metrics.documentBytes.Add(float64(c.Bytes))
 	f.Metrics.commitSeconds.Observe(c.Took.Seconds())
 	now := time.Now()
 	f.Metrics.movedAt.Store(now.UnixNano())
 	f.Status.moved(c.Seek, now)
+	f.tell(checkpoints.Told{Seek: c.Seek, Epoch: epoch, Sequence: c.Sequence})
+}
+
+func (f *Flow) tell(t checkpoints.Told) {
 	if f.Committed != nil {
-		f.Committed(c.Seek)
+		f.Committed(t)
 	}
 }

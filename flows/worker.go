@@ -65,6 +65,10 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 	metrics.limit = cfg.StallAfter
 	sink := sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0))
 	sink.Filter = cfg.Filter
+	home := ""
+	if store, ok := b.(interface{ Home() string }); ok {
+		home = store.Home()
+	}
 	var waiting func() sinks.Waiting
 	if store, ok := b.(interface{ Waiting() sinks.Waiting }); ok {
 		waiting = store.Waiting
@@ -74,6 +78,7 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 		shared: &Shared{
 			Sink: sink,
 			Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
+			Home: home, Surveys: checkpoints.NewSurveyor(b),
 			Buffer:  stages.BufferConfig{Limits: cfg.Limits, Pool: pool, StopOnBad: cfg.StopOnBad, Schemas: cfg.Schemas},
 			Options: checkpoints.DefaultOptions(), GapGoOn: cfg.GapGoOn, Metrics: metrics, Log: log,
 		},

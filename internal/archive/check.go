@@ -33,7 +33,7 @@ func Check(ctx context.Context, b checkpoints.Bucket, want *Expected, o CheckOpt
 	if c.items, err = newSpool(itemSize, ""); err != nil {
 		return nil, err
 	}
-	if err := c.run(ctx, c.logs, c.quarantine, c.segments, c.match, c.rerouted, c.ddl, c.listings, c.atRest); err != nil {
+	if err := c.run(ctx, c.logs, c.quarantine, c.segments, c.whole, c.match, c.rerouted, c.ddl, c.listings, c.atRest); err != nil {
 		return nil, err
 	}
 	return c.report, nil
@@ -45,7 +45,7 @@ func newCheck(a *Archive, want *Expected, o CheckOptions) *check {
 	}
 	return &check{
 		archive: a, want: want, digest: newDigester(), partial: o.Partial, atOnce: matchAtOnce, fresh: map[string]*checkpoints.Document{},
-		refs: map[checkpoints.SegmentRef]*references{}, autos: map[auto]int64{}, late: map[late]int64{},
+		refs: map[checkpoints.SegmentRef]*references{}, left: map[string]int64{}, late: map[late]int64{},
 		report: &Report{VChannels: len(a.vchannels), Repeated: want.Repeated, Excluded: want.Excluded, limit: o.MaxProblems},
 	}
 }
@@ -72,14 +72,8 @@ type check struct {
 	read    func(rows int64)                 // called after each flush, with its rows; may be nil
 	fresh   map[string]*checkpoints.Document // as they were read later, by vchannel
 	refs    map[checkpoints.SegmentRef]*references
-	autos   map[auto]int64 // largest End of the auto segments met
-	late    map[late]int64 // rerouted rows
-}
-
-// auto is a place's auto segments of one level.
-type auto struct {
-	place int32
-	level checkpoints.Level
+	left    map[string]int64 // manifests of what has left the documents, by vchannel
+	late    map[late]int64   // rerouted rows
 }
 
 // late are rows of one record that are not in the segment it names.

@@ -105,7 +105,7 @@ func (c *check) unreferenced(ctx context.Context, info checkpoints.Info, log str
 	switch {
 	case late:
 		c.report.UnderWay++
-	case doc == nil || epoch <= 0 || epochOf(log) != epoch:
+	case doc == nil || epoch <= 0 || log != checkpoints.CompoundStats && epochOf(log) != epoch:
 		c.problem("%s is referred to by nothing, and its metadata (vchannel %q, epoch %d) do not tell why it is there", info.Key, vchannel, epoch)
 	case epoch > doc.Epoch:
 		c.problem("%s is of epoch %d, the document of %s of epoch %d", info.Key, epoch, vchannel, doc.Epoch)

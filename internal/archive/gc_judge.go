@@ -55,7 +55,7 @@ func (g *Collector) candidate(prefix string, info checkpoints.Info) (c candidate
 	case ok && prefix != manifestPrefix && g.expired[r.Collection]:
 		c.Expired = r.Collection
 		return c, g.o.VChannel == ""
-	case !ok || epochOf(c.log) == 0 && (ref == nil || c.log != checkpoints.CompoundStats):
+	case !ok || epochOf(c.log) == 0 && c.log != checkpoints.CompoundStats:
 		c.stays = &g.Kept.Unknown
 	case ref != nil && (ref.logs[c.log] || ref.chunks[info.Key] || c.log == checkpoints.CompoundStats):
 		return c, false
@@ -109,7 +109,7 @@ func (g *Collector) owner(ctx context.Context, c *candidate) error {
 	switch {
 	case c.VChannel != "" && g.o.VChannel != "" && c.VChannel != g.o.VChannel:
 		c.Key = ""
-	case v == nil || c.Epoch <= 0 || epochOf(c.log) != c.Epoch:
+	case v == nil || c.Epoch <= 0 || c.log != checkpoints.CompoundStats && epochOf(c.log) != c.Epoch:
 		c.stays = &g.Kept.Unknown
 	case v.Doc == nil:
 		c.stays = &g.Kept.Protected
