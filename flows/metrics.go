@@ -17,7 +17,7 @@ type Metrics struct {
 	records, rows, deletes                    prometheus.Counter
 	filtered, repeated, rerouted, afterDrop   prometheus.Counter
 	belowTick, orphans, expired               prometheus.Counter
-	ignored                                   prometheus.Counter
+	ignored                                   *prometheus.CounterVec
 	fetchedRecords, fetchedBytes              prometheus.Counter
 	quarantined                               *prometheus.CounterVec
 	flushes                                   *prometheus.CounterVec
@@ -49,7 +49,10 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	m.belowTick = counter("below_tick_records_total", "Records of a WAL below the last time tick, left out as Milvus does.")
 	m.orphans = counter("orphan_messages_total", "Messages and commits of transactions whose beginning was not read, left out.")
 	m.expired = counter("expired_transactions_total", "Transactions that a time tick has outlived, left out as Milvus does.")
-	m.ignored = counter("ignored_messages_total", "Messages of known types without effect here.")
+	m.ignored = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "flowgraph_ignored_messages_total", Help: "Messages of types that are known to have no effect on rows, by Milvus' name of the type.",
+	}, []string{"type"})
+	m.ignored.WithLabelValues(stages.IgnoredControl) // the others with their first message: there are many types
 	m.fetchedRecords = counter("fetched_records_total", "Records taken from Kafka, those of flows that died before they stored them included.")
 	m.fetchedBytes = counter("fetched_bytes_total", "Bytes of keys, values and headers of the records taken from Kafka.")
 	m.objects = counter("objects_total", "Binlog files stored.")
@@ -81,7 +84,7 @@ func NewMetrics(reg prometheus.Registerer, budget *Budget) *Metrics {
 	for _, k := range stages.BadKinds {
 		m.quarantined.WithLabelValues(string(k))
 	}
-	reg.MustRegister(m.commitSeconds, m.quarantined)
+	reg.MustRegister(m.commitSeconds, m.quarantined, m.ignored)
 	m.registerStates(reg)
 	reg.MustRegister(m.flushes, m.flushSeconds, m.flowSet)
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -110,7 +113,9 @@ func (m *Metrics) cut(r sinks.Report) {
 	m.belowTick.Add(float64(n.BelowTick))
 	m.orphans.Add(float64(n.Orphans))
 	m.expired.Add(float64(n.Expired))
-	m.ignored.Add(float64(n.Ignored))
+	for name, count := range n.Ignored {
+		m.ignored.WithLabelValues(name).Add(float64(count))
+	}
 	for i := range r.Cut.Bad {
 		m.quarantined.WithLabelValues(string(r.Cut.Bad[i].Kind)).Inc()
 	}

@@ -29,7 +29,7 @@ func decode(t *testing.T, d *stages.Decoder, records ...stages.Record) *stages.P
 // what names what became of a pack's only record.
 func what(p *stages.Pack) string {
 	switch {
-	case len(p.Messages) == 0 && p.Counts.Ignored == 1:
+	case len(p.Messages) == 0 && p.Counts.Ignored.Total() == 1:
 		return "ignored"
 	case len(p.Messages) == 0:
 		return "nothing"

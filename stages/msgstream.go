@@ -49,10 +49,11 @@ func (d *Decoder) other(b *batch, r *Record) Message {
 		event.Offset = r.Offset
 		return Message{Event: event}
 	}
-	if _, known := commonpb.MsgType_name[int32(kind)]; !known || kind == commonpb.MsgType_Undefined {
+	name, known := commonpb.MsgType_name[int32(kind)]
+	if !known || kind == commonpb.MsgType_Undefined || kind == commonpb.MsgType_TruncateCollection {
 		return Message{Bad: fmt.Sprintf("unknown message type %d", kind)}
 	}
-	b.pack.Counts.Ignored++
+	b.pack.Counts.Ignored.note(name)
 	return Message{}
 }
 

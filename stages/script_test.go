@@ -301,7 +301,13 @@ func sum(a, b stages.Counts) stages.Counts {
 	a.Rows += b.Rows
 	a.Deletes += b.Deletes
 	a.Repeated += b.Repeated
-	a.Ignored += b.Ignored
+	a.Ignored = maps.Clone(a.Ignored)
+	for name, n := range b.Ignored {
+		if a.Ignored == nil {
+			a.Ignored = stages.Ignored{}
+		}
+		a.Ignored[name] += n
+	}
 	a.Filtered += b.Filtered
 	a.AfterDrop += b.AfterDrop
 	a.Rerouted += b.Rerouted
@@ -314,5 +320,5 @@ func (s *bench) count() string {
 	n := s.counts
 	s.counts = stages.Counts{}
 	return fmt.Sprintf("records=%d rows=%d deletes=%d repeated=%d ignored=%d filtered=%d after-drop=%d rerouted=%d bad=%d\n",
-		n.Records, n.Rows, n.Deletes, n.Repeated, n.Ignored, n.Filtered, n.AfterDrop, n.Rerouted, n.Bad)
+		n.Records, n.Rows, n.Deletes, n.Repeated, n.Ignored.Total(), n.Filtered, n.AfterDrop, n.Rerouted, n.Bad)
 }

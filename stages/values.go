@@ -74,7 +74,7 @@ type Counts struct {
 	BelowTick int64 // WAL records below the last tick, which Milvus leaves out too
 	Orphans   int64 // members and commits of transactions whose beginning was not read
 	Expired   int64 // transactions that a tick has outlived
-	Ignored   int64 // messages of known types without effect here
+	Ignored   Ignored
 	Filtered  int64 // rows and deletes that are persisted already
 	AfterDrop int64 // rows and deletes at or after a drop of their place
 	Rerouted  int64 // rows for a Flushed segment, placed in an auto segment
@@ -166,7 +166,7 @@ func (c *Counts) add(o Counts) {
 	c.Rows += o.Rows
 	c.Deletes += o.Deletes
 	c.Repeated += o.Repeated
-	c.Ignored += o.Ignored
+	c.Ignored.add(o.Ignored)
 	c.BelowTick += o.BelowTick
 	c.Orphans += o.Orphans
 	c.Expired += o.Expired

@@ -28,14 +28,13 @@ const (
 	walBeginTxn         = 900
 	walCommitTxn        = 901
 	walRollbackTxn      = 902
-	walLastDDL          = 37 // 10, 11 and 14 to 36 are known and have no effect
-	walAlterReplicate   = 800
+	walAlterWAL         = 700
 )
 
 // wal reads one record of Milvus 2.6. Records are taken in offset order: what
 // Milvus orders by tick before it reads on, identities order here.
 func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) (Message, error) {
-	control := w.Control() && w.Type != walTimeTick && w.Type != walFlushAll
+	control := w.Control() && w.Type != walTimeTick && w.Type != walFlushAll && w.Type != walAlterWAL
 	if w.Encrypted && !control {
 		// In quarantine its rows would be missing from the archive silently.
 		return Message{}, fmt.Errorf("%w at offset %d", ErrEncrypted, r.Offset)
@@ -45,7 +44,7 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 		return Message{}, nil
 	}
 	if control { // the coordinators' copy of what stands in the vchannels too
-		b.pack.Counts.Ignored++
+		b.pack.Counts.Ignored.note(IgnoredControl)
 		return Message{}, nil
 	}
 	if reason := walUnknown(w); reason != "" {
@@ -148,11 +147,14 @@ func walEvent(b *batch, r *Record, w wire.WAL) Message {
 		e.Offset, e.Timestamp = r.Offset, w.Tick
 		return Message{Event: e}
 	}
-	if w.Type <= 0 || w.Type > walLastDDL && w.Type != walAlterReplicate {
-		return Message{Bad: fmt.Sprintf("unknown WAL message type %d", w.Type)}
+	if name, passed := walPassed[w.Type]; passed {
+		b.pack.Counts.Ignored.note(name)
+		return Message{}
 	}
-	b.pack.Counts.Ignored++
-	return Message{}
+	if why, known := walNotFollowed[w.Type]; known {
+		return Message{Bad: fmt.Sprintf("WAL message type %d, %s", w.Type, why)}
+	}
+	return Message{Bad: fmt.Sprintf("unknown WAL message type %d", w.Type)}
 }
 
 // ddlTypes are the WAL types whose bodies are the messages of 2.5.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -104,6 +105,12 @@ func TestWALRecordsThatAreBadOrWithoutEffect(t *testing.T) {
 		{"create segment", []string{"_v", "2", "_t", "10", "_tt", "a"}, "ignored"},
 		{"an index", []string{"_v", "2", "_t", "35", "_tt", "a"}, "ignored"},
 		{"replication", []string{"_v", "2", "_t", "800", "_tt", "a"}, "ignored"},
+		{"of a row's security", []string{"_v", "2", "_t", "47", "_tt", "a"}, "ignored"},
+		{"a snapshot", []string{"_v", "2", "_t", "39", "_tt", "a"}, "ignored"},
+		{"a collection that is emptied", []string{"_v", "2", "_t", "38", "_tt", "a"}, "bad: WAL message type 38, TruncateCollection"},
+		{"the end of the log", []string{"_v", "2", "_t", "700", "_tt", "a"}, "bad: WAL message type 700, AlterWAL"},
+		{"the end of the log, told to coordinators", []string{"_v", "2", "_t", "700", "_tt", "a", "_vc", "p_vcchan"}, "bad: WAL message type 700, AlterWAL"},
+		{"a type of no release yet", []string{"_v", "2", "_t", "49", "_tt", "a"}, "bad: unknown WAL message type 49"},
 		{"properties only", []string{"_v", "2", "_t", "13", "_tt", "a", "_h", schemaless}, "ignored"},
 		{"no type", []string{"_v", "1", "_tt", "a"}, "bad: malformed"},
 		{"no tick", []string{"_v", "1", "_t", "2"}, "bad: malformed"},
@@ -120,6 +127,24 @@ func TestWALRecordsThatAreBadOrWithoutEffect(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Who looks for rows that are not there wants to know what was passed over.
+func TestWhatIsPassedOverIsCountedByItsName(t *testing.T) {
+	d := stages.NewDecoder(checkpoints.Position{})
+	var got stages.Counts
+	for i, h := range [][]string{{"11"}, {"11"}, {"34"}, {"13", "_vc", "p_vcchan"}, {"38"}} {
+		p := decode(t, d, walRecord(int64(i), nil, append([]string{"_v", "2", "_tt", "a", "_t"}, h...)...))
+		for name, n := range p.Counts.Ignored {
+			if got.Ignored == nil {
+				got.Ignored = stages.Ignored{}
+			}
+			got.Ignored[name] += n
+		}
+	}
+	if want := (stages.Ignored{"Import": 2, "CreateIndex": 1, "control": 1}); !maps.Equal(got.Ignored, want) {
+		t.Errorf("counted %v", got.Ignored)
 	}
 }
 

@@ -98,7 +98,7 @@ func (x *Expected) take(l *expectedLog, m letter) error {
 			c.partitions[request.GetPartitionID()] = m.offset
 		}
 	default:
-		if _, known := commonpb.MsgType_name[int32(m.kind)]; !known || m.kind == commonpb.MsgType_Undefined {
+		if _, known := commonpb.MsgType_name[int32(m.kind)]; !known || m.kind == commonpb.MsgType_Undefined || m.kind == commonpb.MsgType_TruncateCollection {
 			return fmt.Errorf("message of unknown type %d", m.kind)
 		}
 	}
