@@ -170,7 +170,7 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 	})
 
 	f.newSource(r, stop, mailbox, from, furthest(doc)).
-		Via(lift(r, "decode", decoder.Step)).
+		Via(lift(r, "decode", f.decoded(decoder))).
 		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
 		Via(lift(r, "position filter", filter.Step)).
 		Via(lift(r, "segment buffer", accounted(buffer, mailbox, f.Status))).

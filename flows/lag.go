@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"flowgraph/checkpoints"
+	"flowgraph/stages"
 )
 
 // tickTime is the physical part of a hybrid timestamp; zero for none.
@@ -53,6 +54,7 @@ type gauges struct {
 	paused    stopwatch     // its reading alone, since it lags behind the others
 	pausedBy  atomic.Pointer[Pause]
 	watched   watched
+	leftOut   atomic.Pointer[stages.LeftOut] // nil: none, or not for long
 }
 
 // lagHelp describes the gauges of a vchannel that are measured here.
@@ -66,6 +68,7 @@ func lagHelp() map[string]string {
 		"oldest_unstored_row_timestamp_seconds": "Time at which the oldest row was read whose files are not stored yet; 0 if there is none.",
 		"reading_paused_seconds_total":          "Time in which this vchannel alone was not read, since it lagged behind.",
 		"paused":                                "1 while it is not read because somebody has asked for that.",
+		"left_out_seconds":                      "Log time over which every record is left out, since a time tick far ahead was read; 0: none is.",
 		"document_bytes":                        "Size of the checkpoint document.",
 		"stalled_seconds":                       "Time without progress though there is something to do, and nothing to wait for; 0 while it moves.",
 	}
@@ -101,6 +104,11 @@ func (s *FlowStatus) stalledSeconds(now time.Time) float64 {
 func (s *flowSet) collectLags(ch chan<- prometheus.Metric, f *FlowStatus, now time.Time, gauge func(string, float64)) {
 	gauge("read_lag_records", float64(f.ReadLag))
 	gauge("document_bytes", float64(f.DocumentSize))
+	spell := 0.0
+	if f.LeftOut != nil {
+		spell = float64(f.LeftOut.Spell()) / 1000
+	}
+	gauge("left_out_seconds", spell)
 	if d, known := behind(f.Seek, f.LogEnd, f.SeekTime, now); known {
 		gauge("lag_seconds", d.Seconds())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"flowgraph/checkpoints"
+	"flowgraph/stages"
 )
 
 // FlowStatus is what people and programs see of one vchannel.
@@ -51,7 +52,9 @@ type FlowStatus struct {
 	Stalled  time.Time `json:"stalled_since,omitzero"`
 	Stuck    bool      `json:"stuck"`
 	WaitsFor string    `json:"waits_for,omitempty"`
-	Pause    *Pause    `json:"pause,omitempty"` // asked for by somebody; the state is paused while it would be running
+	// LeftOut are records in a row that are below a time tick which must be wrong.
+	LeftOut *stages.LeftOut `json:"left_out,omitempty"`
+	Pause   *Pause          `json:"pause,omitempty"` // asked for by somebody; the state is paused while it would be running
 }
 
 // flowStatus is one vchannel in the set while this worker has it.
@@ -196,6 +199,7 @@ func (f *flowStatus) status() FlowStatus {
 		f.measure(&s, t)
 	}
 	f.judge(&s, time.Now())
+	s.LeftOut = f.leftOut.Load()
 	if s.Pause = f.pausedBy.Load(); s.Pause != nil && s.State == "running" {
 		s.State = "paused"
 		if s.Pause.Since.After(s.Since) {

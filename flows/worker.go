@@ -64,7 +64,7 @@ func NewWorker(cfg Config, b checkpoints.Bucket, reg prometheus.Registerer, log 
 	metrics := NewMetrics(reg, budget)
 	metrics.limit = cfg.StallAfter
 	sink := sinks.NewShared(b, pool, runtime.GOMAXPROCS(0), 2*runtime.GOMAXPROCS(0))
-	sink.Filter = cfg.Filter
+	sink.Filter, sink.Rebuilt = cfg.Filter, metrics.lostStats(log)
 	home := ""
 	if store, ok := b.(interface{ Home() string }); ok {
 		home = store.Home()

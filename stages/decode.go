@@ -16,12 +16,14 @@ type Decoder struct {
 	sum    byte                 // of what was prefetched
 	window *window
 	open   *transactions
+	tickAt int64 // offset of the record that brought next.Tick; -1: not read by this decoder
+	left   LeftOut
 }
 
 // NewDecoder returns a decoder for a log that is read from a position on; its
 // tick is the last one before it.
 func NewDecoder(from checkpoints.Position) *Decoder {
-	return &Decoder{next: from, window: newWindow(), open: newTransactions()}
+	return &Decoder{next: from, window: newWindow(), open: newTransactions(), tickAt: -1}
 }
 
 // Step makes one pack of one poll.

@@ -38,7 +38,7 @@ func (d *Decoder) other(b *batch, r *Record) Message {
 	kind := messageType(r.Headers, base.Type)
 	switch kind {
 	case commonpb.MsgType_TimeTick:
-		d.tick(base.Timestamp)
+		d.tick(base.Timestamp, r.Offset)
 		return Message{}
 	case commonpb.MsgType_CreateCollection, commonpb.MsgType_DropCollection,
 		commonpb.MsgType_CreatePartition, commonpb.MsgType_DropPartition:
@@ -72,9 +72,9 @@ func messageType(headers []wire.Header, base int32) commonpb.MsgType {
 
 func bad(err error) Message { return Message{Bad: err.Error()} }
 
-func (d *Decoder) tick(ts uint64) {
+func (d *Decoder) tick(ts uint64, offset int64) {
 	if ts > d.next.Tick {
-		d.next.Tick = ts
+		d.next.Tick, d.tickAt = ts, offset
 	}
 	d.window.tick(ts)
 }

@@ -41,8 +41,10 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 	}
 	if w.Tick < d.next.Tick {
 		b.pack.Counts.BelowTick++
+		d.leave(r)
 		return Message{}, nil
 	}
+	d.left = LeftOut{}
 	if control { // the coordinators' copy of what stands in the vchannels too
 		b.pack.Counts.Ignored.note(IgnoredControl)
 		return Message{}, nil
@@ -52,7 +54,7 @@ func (d *Decoder) wal(b *batch, r *Record, w wire.WAL, at checkpoints.Position) 
 	}
 	switch w.Type {
 	case walTimeTick:
-		d.tick(w.Tick)
+		d.tick(w.Tick, r.Offset)
 		b.pack.Counts.Expired += d.open.expire(w.Tick)
 		return Message{}, nil
 	case walBeginTxn:

@@ -46,6 +46,10 @@ func judge(o observed) (healthy bool, lines []string) {
 		case f.State == "waiting":
 			lines = append(lines, fmt.Sprintf("%s waits since %s: %s", f.VChannel, stamp(f.Since), f.Error))
 		}
+		// A restart would read the same tick.
+		if text := f.LeftOutText(); text != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s", f.VChannel, text))
+		}
 	}
 	return healthy, append(outside(o), lines...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"flowgraph/flows"
 	"flowgraph/sinks"
+	"flowgraph/stages"
 )
 
 // A probe that fails for what a restart cannot cure kills workers in a circle;
@@ -40,6 +41,9 @@ func TestHealthFailsForAStuckFlowAndForNothingOutside(t *testing.T) {
 			f.State, f.Read, f.Pause, f.WaitsFor = "paused", 5, &flows.Pause{Since: *ago(time.Minute), By: "192.0.2.1"}, "somebody to resume them"
 		})}, true, "b-0 is paused since 2026-01-02T03:03:05Z, as asked for by 192.0.2.1"},
 		{"stopped", observed{flows: with(func(f *flows.FlowStatus) { f.State, f.Error = "stopped", "data loss" })}, false, "b-0 stopped since 2026-01-02T02:04:05Z: data loss"},
+		{"a time tick is wrong", observed{flows: with(func(f *flows.FlowStatus) {
+			f.LeftOut = &stages.LeftOut{Tick: 1 << 59, TickOffset: 4, First: 5, Since: 1000, Until: 91000, Records: 300}
+		})}, true, "b-0: 300 records from offset 5 on, 1m30s of the log, are below the time tick 576460752303423488 (2039-"},
 		{"starts again soon", observed{flows: with(func(f *flows.FlowStatus) { f.State, f.Error = "waiting", "fetch: broken" })}, true, "b-0 waits since 2026-01-02T02:04:05Z: fetch: broken"},
 		{"the store is away", observed{store: sinks.Waiting{Store: "http://s/b", Calls: 3, Since: *ago(2 * time.Hour), Reason: "connection refused"},
 			flows: with(func(f *flows.FlowStatus) { f.Read, f.WaitsFor = 5, "the object store" })}, true,
