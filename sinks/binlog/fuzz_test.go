@@ -86,6 +86,22 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 	}
 }
 
+// A second event would give its rows for those of the first.
+func TestASecondDataEventIsRefused(t *testing.T) {
+	var e Encoder
+	whole := joined(mustEncode(t, &e, fill(types[4], 50, 0, 1)))
+	log, err := ReadHeaders(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := whole[len(whole)-int(log.Data.Length):]
+	for _, more := range [][]byte{event, event[:eventHeader], {0}} {
+		if _, err := Read(slices.Concat(whole, more)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%d bytes more: %v", len(more), err)
+		}
+	}
+}
+
 func FuzzReadKeyStats(f *testing.F) {
 	for _, folder := range []string{"v1-insertcodec-BlockedBloomFilter", "v1-insertcodec-BasicBloomFilter"} {
 		for key, b := range goldenFiles(f, folder) {

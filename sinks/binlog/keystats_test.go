@@ -130,6 +130,8 @@ func TestDamagedStatisticsAreRefused(t *testing.T) {
 		"null bound":        {blocked, `"maxPk":`, `"maxPk":null,"x":`, ErrCorrupt},
 		"bound of a string": {blocked, `"pkType":5`, `"pkType":21`, ErrCorrupt},
 		"float keys":        {blocked, `"pkType":5`, `"pkType":10`, ErrCorrupt},
+		// 72 bits need two words; 9 bytes are enough for the bits and one word.
+		"half a word": {basic, `"bf":`, `"bf":{"m":72,"k":11,"b":"AAAAAAAAAEgAAAAAAAAAAAA="},"other":`, ErrCorrupt},
 	} {
 		damaged := strings.Replace(c.from, c.old, c.new, 1)
 		if damaged == c.from {
