@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-
 	"flowgraph/internal/cli"
 	"flowgraph/internal/devstack"
+	"flowgraph/internal/testlog"
 )
 
 func broker(t *testing.T) string {
@@ -21,24 +20,6 @@ func broker(t *testing.T) string {
 	}
 	t.Cleanup(b.Close)
 	return b.Addr()
-}
-
-func gunzip(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(z); err != nil {
-		t.Fatal(err)
-	}
-	return text.Bytes()
 }
 
 func TestAReplayedTopicRecordsAsTheSameFile(t *testing.T) {
@@ -58,9 +39,9 @@ func TestAReplayedTopicRecordsAsTheSameFile(t *testing.T) {
 		if r := flowgraph(t, nil, "record", "--brokers", addr, "--topics", topics, "-o", copied); r.code != 0 {
 			t.Fatal(r.err)
 		}
-		again = append(again, gunzip(t, copied)...)
+		again = append(again, testlog.Unzipped(t, copied)...)
 	}
-	if !bytes.Equal(again, gunzip(t, source)) {
+	if !bytes.Equal(again, testlog.Unzipped(t, source)) {
 		t.Error("the recording of the replayed topics is not the recording that was replayed")
 	}
 }
@@ -72,7 +53,7 @@ func TestRecordingToStandardOutputIsNothingButRecords(t *testing.T) {
 		t.Fatal(r.err)
 	}
 	r := flowgraph(t, nil, "record", "--brokers", addr, "--topics", "/.*/", "-o", "-")
-	if got, want := strings.Count(r.out, "\n"), bytes.Count(gunzip(t, source), []byte("\n")); r.code != 0 || got != want {
+	if got, want := strings.Count(r.out, "\n"), bytes.Count(testlog.Unzipped(t, source), []byte("\n")); r.code != 0 || got != want {
 		t.Errorf("%d lines, want %d: %s", got, want, r.err)
 	}
 }

@@ -1,9 +1,7 @@
 package explore
 
 import (
-	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
@@ -13,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // message is what one line of a script writes into the log.
@@ -121,29 +120,11 @@ func (m message) create() *msgpb.CreateCollectionRequest {
 	}
 }
 
-// numbers is a message of numeric fields 1, 2, ...
-func numbers(values ...int64) []byte {
-	var b []byte
-	for i, v := range values {
-		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(i+1), protowire.VarintType), uint64(v))
-	}
-	return b
-}
-
-func nested(b []byte, field protowire.Number, body []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), body)
-}
-
 // envelope are the headers of a WAL record.
 func (m message) envelope(kind int, header []byte) []recording.Header {
-	text := func(b []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(b)) }
-	h := []recording.Header{
-		{Name: "_v", Value: []byte("1")}, {Name: "_t", Value: []byte(strconv.Itoa(kind))},
-		{Name: "_tt", Value: []byte(strconv.FormatUint(m.ts, 36))}, {Name: "_vc", Value: []byte("explored_0v0")},
-		{Name: "_h", Value: text(header)},
-	}
+	h := append(testlog.WALHeaders("1", kind, m.ts, header), recording.Header{Name: "_vc", Value: []byte("explored_0v0")})
 	if m.txn != 0 {
-		h = append(h, recording.Header{Name: "_tx", Value: text(numbers(m.txn, m.keepalive))})
+		h = append(h, testlog.InTransaction(m.txn, m.keepalive))
 	}
 	return h
 }
@@ -152,22 +133,22 @@ func (m message) envelope(kind int, header []byte) []recording.Header {
 // there is no such message.
 func (m message) record(verb string) (recording.Record, bool) {
 	var r recording.Record
-	at := numbers(m.collection, m.partition)
+	at := testlog.Numbers(m.collection, m.partition)
 	wal := func(kind int, header []byte) { r.Headers = m.envelope(kind, header) }
 	switch verb {
 	case "insert":
 		r.Value = marshal(m.insert())
 		if m.wal {
-			part := numbers(m.partition, m.rows)
+			part := testlog.Numbers(m.partition, m.rows)
 			if m.segment != 0 {
-				part = nested(part, 4, numbers(m.segment))
+				part = testlog.Nested(part, 4, testlog.Numbers(m.segment))
 			}
-			wal(2, nested(numbers(m.collection), 2, part))
+			wal(2, testlog.Nested(testlog.Numbers(m.collection), 2, part))
 		}
 	case "delete":
 		r.Value = marshal(m.delete())
 		if m.wal {
-			wal(3, numbers(m.collection, m.rows))
+			wal(3, testlog.Numbers(m.collection, m.rows))
 		}
 	case "tick":
 		r.Value = marshal(&msgpb.TimeTickMsg{Base: m.base(commonpb.MsgType_TimeTick)})
@@ -177,12 +158,12 @@ func (m message) record(verb string) (recording.Record, bool) {
 	case "create":
 		r.Value = marshal(m.create())
 		if m.wal {
-			wal(5, numbers(m.collection))
+			wal(5, testlog.Numbers(m.collection))
 		}
 	case "drop-collection":
 		r.Value = marshal(&msgpb.DropCollectionRequest{Base: m.base(commonpb.MsgType_DropCollection), CollectionID: m.collection})
 		if m.wal {
-			wal(6, numbers(m.collection))
+			wal(6, testlog.Numbers(m.collection))
 		}
 	case "partition":
 		r.Value = marshal(&msgpb.CreatePartitionRequest{Base: m.base(commonpb.MsgType_CreatePartition),
@@ -214,9 +195,9 @@ func (m message) walOnly(verb string) (recording.Record, bool) {
 	case "rollback":
 		r.Headers = m.envelope(902, nil)
 	case "flush":
-		r.Headers = m.envelope(4, numbers(m.collection, m.partition, m.segment))
+		r.Headers = m.envelope(4, testlog.Numbers(m.collection, m.partition, m.segment))
 	case "manual-flush":
-		header := numbers(m.collection)
+		header := testlog.Numbers(m.collection)
 		for _, s := range m.segments {
 			header = protowire.AppendVarint(protowire.AppendTag(header, 3, protowire.VarintType), uint64(s))
 		}
@@ -224,8 +205,8 @@ func (m message) walOnly(verb string) (recording.Record, bool) {
 	case "flush-all":
 		r.Headers = m.envelope(37, nil)
 	case "alter":
-		r.Headers = m.envelope(12, numbers(m.collection))
-		r.Value = nested(nil, 1, schemaOf(m.collection, m.version))
+		r.Headers = m.envelope(12, testlog.Numbers(m.collection))
+		r.Value = testlog.Nested(nil, 1, schemaOf(m.collection, m.version))
 	default:
 		return r, false
 	}

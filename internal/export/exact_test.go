@@ -1,8 +1,7 @@
 package export_test
 
 import (
-	"bufio"
-	"compress/gzip"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"flowgraph/internal/archive"
 	"flowgraph/internal/export"
+	"flowgraph/internal/testlog"
 )
 
 // answer is what Milvus answered: rows by collection, partition and field.
@@ -27,17 +27,8 @@ type answer struct {
 
 func answers(t *testing.T, recording string) []answer {
 	t.Helper()
-	f, err := os.Open(path(recording, "rows.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []answer
-	for d := newDecoder(bufio.NewReader(z)); d.More(); {
+	for d := newDecoder(bytes.NewReader(testlog.Unzipped(t, path(recording, "rows.jsonl.gz")))); d.More(); {
 		var a answer
 		if err := d.Decode(&a); err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func (r *Reader) Progress() (read, size int64) { return r.read.n.Load(), r.size 
 func (r *Reader) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
-			rec, err := r.Next()
+			rec, err := r.next()
 			if err == io.EOF {
 				return
 			}
@@ -115,8 +115,8 @@ func (r *Reader) All() iter.Seq2[Record, error] {
 	}
 }
 
-// Next returns the next record, or io.EOF after the last.
-func (r *Reader) Next() (Record, error) {
+// next returns the next record, or io.EOF after the last.
+func (r *Reader) next() (Record, error) {
 	line, err := r.nextLine()
 	if err != nil {
 		return Record{}, err

@@ -1,7 +1,6 @@
 package recording_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 func readAll(path string) ([]recording.Record, error) {
@@ -75,27 +73,13 @@ func TestNullIsNotEmptyAfterARoundTrip(t *testing.T) {
 
 func plainLines(t *testing.T, path string) []string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lines []string
-	s := bufio.NewScanner(z)
-	s.Buffer(nil, 64<<20)
-	for s.Scan() {
+	for text := range bytes.Lines(testlog.Unzipped(t, path)) {
 		var line bytes.Buffer // one of the recordings has spaces between its tokens
-		if err := json.Compact(&line, s.Bytes()); err != nil {
+		if err := json.Compact(&line, text); err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, line.String())
-	}
-	if s.Err() != nil {
-		t.Fatal(s.Err())
 	}
 	return lines
 }

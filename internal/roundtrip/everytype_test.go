@@ -143,21 +143,23 @@ func (j *journey) compare(t *rapid.T, m *membucket.Bucket) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Level == checkpoints.L0 {
-			for d, err := range a.Deletes(ctx, s) {
-				if err != nil || deletes >= len(j.deletes) || !bytes.Equal(d.Key, j.deletes[deletes].Key) || d.Timestamp != j.deletes[deletes].Timestamp {
-					t.Fatalf("delete %d: %v, %v", deletes, d, err)
-				}
-				deletes++
-			}
-			continue
-		}
-		for r, err := range a.Rows(ctx, s) {
+		for f, err := range a.Flushes(ctx, s) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j.row(t, s, r)
-			rows++
+			if s.Level == checkpoints.L0 {
+				for d := range f.Deletes() {
+					if deletes >= len(j.deletes) || !bytes.Equal(d.Key, j.deletes[deletes].Key) || d.Timestamp != j.deletes[deletes].Timestamp {
+						t.Fatalf("delete %d: %v", deletes, d)
+					}
+					deletes++
+				}
+				continue
+			}
+			for r := range f.Rows() {
+				j.row(t, s, r)
+				rows++
+			}
 		}
 	}
 	if rows != len(j.rows) || deletes != len(j.deletes) {

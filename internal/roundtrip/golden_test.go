@@ -107,23 +107,22 @@ func told(t *testing.T, m *membucket.Bucket, base uint64, fields int) (out []str
 		}
 		out = append(out, fmt.Sprintf("segment %d of %d/%d level %d %s, %d rows, start %d, end %d",
 			id, s.Collection, s.Partition, s.Level, stateOf(s), s.Rows, s.Start.Offset, s.End.Offset))
-		if s.Level == checkpoints.L0 {
-			for d, err := range a.Deletes(ctx, s) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				out = append(out, fmt.Sprintf("delete of %d at +%d", int64(le64(d.Key)), d.Timestamp-base))
-			}
-			continue
+		if s.Level == checkpoints.L1 && len(s.Fields) != fields {
+			t.Errorf("segment %d has fields %v", s.ID, s.Fields)
 		}
-		for r, err := range a.Rows(ctx, s) {
+		for f, err := range a.Flushes(ctx, s) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.Fields) != fields {
-				t.Errorf("segment %d has fields %v", s.ID, s.Fields)
+			if s.Level == checkpoints.L0 {
+				for d := range f.Deletes() {
+					out = append(out, fmt.Sprintf("delete of %d at +%d", int64(le64(d.Key)), d.Timestamp-base))
+				}
+				continue
 			}
-			out = append(out, fmt.Sprintf("row %d: pk %d at +%d", r.ID, int64(le64(r.Values[slices.Index(s.Fields, 100)])), r.Timestamp-base))
+			for r := range f.Rows() {
+				out = append(out, fmt.Sprintf("row %d: pk %d at +%d", r.ID, int64(le64(r.Values[slices.Index(s.Fields, 100)])), r.Timestamp-base))
+			}
 		}
 	}
 	return out

@@ -1,17 +1,14 @@
 package roundtrip
 
 import (
-	"encoding/base64"
-	"strconv"
-
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 const (
@@ -26,19 +23,6 @@ type log struct {
 	tick    uint64
 	wal     bool
 	msg     int64
-}
-
-// message is a vector of fields with numbers as they are in the WAL's headers.
-func message(values ...int64) []byte {
-	var b []byte
-	for i, v := range values {
-		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(i+1), protowire.VarintType), uint64(v))
-	}
-	return b
-}
-
-func nested(b []byte, field protowire.Number, body []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), body)
 }
 
 // walTypes are the numbers that the WAL has for messages of 2.5.
@@ -60,11 +44,8 @@ func (l *log) put(kind commonpb.MsgType, body proto.Message, header []byte) {
 }
 
 func walHeaders(version string, kind int, tick uint64, header []byte) []recording.Header {
-	return []recording.Header{
-		{Name: "_v", Value: []byte(version)}, {Name: "_t", Value: []byte(strconv.Itoa(kind))},
-		{Name: "_tt", Value: []byte(strconv.FormatUint(tick, 36))}, {Name: "_vc", Value: []byte("dml_0_101v0")},
-		{Name: "_h", Value: []byte(base64.StdEncoding.EncodeToString(header))}, {Name: "_bh", Value: []byte("CAE=")},
-	}
+	return append(testlog.WALHeaders(version, kind, tick, header),
+		recording.Header{Name: "_vc", Value: []byte("dml_0_101v0")}, recording.Header{Name: "_bh", Value: []byte("CAE=")})
 }
 
 func (l *log) base(kind commonpb.MsgType) *commonpb.MsgBase {
@@ -85,7 +66,7 @@ func (l *log) create(schema *schemapb.CollectionSchema) {
 		Base: l.base(commonpb.MsgType_CreateCollection), CollectionID: collection,
 		//lint:ignore SA1019 no release up to 2.6 sets the field that replaces it
 		Schema: raw, PartitionIDs: []int64{partition}, PartitionNames: []string{"_default"},
-	}, message(collection))
+	}, testlog.Numbers(collection))
 }
 
 func (l *log) timeTick() {
@@ -115,11 +96,11 @@ func (l *log) insert(segment int64, ids []int64, columns []*schemapb.FieldData) 
 		}
 		m.SegmentID, m.Timestamps = 0, l.placeholders(len(ids))
 	}
-	entry := message(partition, int64(len(ids)))
+	entry := testlog.Numbers(partition, int64(len(ids)))
 	if segment != 0 {
-		entry = nested(entry, 4, message(segment))
+		entry = testlog.Nested(entry, 4, testlog.Numbers(segment))
 	}
-	l.put(commonpb.MsgType_Insert, m, nested(message(collection), 2, entry))
+	l.put(commonpb.MsgType_Insert, m, testlog.Nested(testlog.Numbers(collection), 2, entry))
 	return times
 }
 
@@ -137,6 +118,6 @@ func (l *log) delete(keys *schemapb.IDs, n int) uint64 {
 	if ints := keys.GetIntId().GetData(); len(ints) > 0 && l.tick%2 == 0 { // as old clients did
 		m.PrimaryKeys, m.Int64PrimaryKeys = nil, ints
 	}
-	l.put(commonpb.MsgType_Delete, m, message(collection, int64(n)))
+	l.put(commonpb.MsgType_Delete, m, testlog.Numbers(collection, int64(n)))
 	return l.tick
 }

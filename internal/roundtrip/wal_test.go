@@ -1,7 +1,6 @@
 package roundtrip
 
 import (
-	"encoding/base64"
 	"fmt"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"flowgraph/internal/membucket"
 	"flowgraph/internal/recording"
+	"flowgraph/internal/testlog"
 )
 
 // wal draws a log of a Milvus that was upgraded to 2.6 on the way.
@@ -50,10 +50,6 @@ func (w *wal) raw(version string, kind int, header, body []byte, more ...recordi
 	w.tick++
 	w.records = append(w.records, recording.Record{Topic: topic, Offset: int64(len(w.records)), Timestamp: 1_700_000_000_000, Value: body,
 		Headers: append(walHeaders(version, kind, w.tick, header), more...)})
-}
-
-func inTxn(id, keepalive int64) recording.Header {
-	return recording.Header{Name: "_tx", Value: []byte(base64.StdEncoding.EncodeToString(message(id, keepalive)))}
 }
 
 // drawRows appends an insert or delete. A sender may not know the newest fields yet.
@@ -123,7 +119,7 @@ func (w *wal) new(t *rapid.T) {
 		w.alter(t)
 	case 11: // the control channel's copies of what is not for here
 		kind := rapid.SampledFrom([]int{5, 6, 8, 13, 16, 35}).Draw(t, "control")
-		w.raw("2", kind, message(collection, collection), []byte("\xffnot read"))
+		w.raw("2", kind, testlog.Numbers(collection, collection), []byte("\xffnot read"))
 		h := w.records[len(w.records)-1].Headers
 		for i := range h {
 			if h[i].Name == "_vc" {
@@ -131,7 +127,7 @@ func (w *wal) new(t *rapid.T) {
 			}
 		}
 	case 12:
-		w.raw("2", 10, message(collection, partition, segment, 2, 1<<30, 0, 2), nil) // create segment
+		w.raw("2", 10, testlog.Numbers(collection, partition, segment, 2, 1<<30, 0, 2), nil) // create segment
 	default:
 		w.unknown(t)
 	}
@@ -149,14 +145,14 @@ func (w *wal) unknown(t *rapid.T) {
 }
 
 func (w *wal) seal(t *rapid.T, segment int64) {
-	all := protowire.AppendVarint(protowire.AppendTag(message(collection, 1), 3, protowire.VarintType), uint64(segment))
+	all := protowire.AppendVarint(protowire.AppendTag(testlog.Numbers(collection, 1), 3, protowire.VarintType), uint64(segment))
 	switch rapid.IntRange(0, 3).Draw(t, "seal") {
 	case 0:
-		w.raw("2", 4, message(collection, partition, segment), nil)
+		w.raw("2", 4, testlog.Numbers(collection, partition, segment), nil)
 	case 1:
 		w.raw("2", 9, all, nil)
 	case 2:
-		w.raw("2", 9, message(collection, 1), nil) // none to seal
+		w.raw("2", 9, testlog.Numbers(collection, 1), nil) // none to seal
 	default:
 		w.raw("2", 37, nil, nil)
 	}
@@ -174,13 +170,13 @@ func (w *wal) alter(t *rapid.T) {
 	}
 	switch what {
 	case 0:
-		w.raw("2", 12, message(collection), nested(nil, 1, schema))
+		w.raw("2", 12, testlog.Numbers(collection), testlog.Nested(nil, 1, schema))
 	case 1:
-		w.raw("2", 13, message(1, collection), nested(nil, 1, nested(nil, 5, schema)))
+		w.raw("2", 13, testlog.Numbers(1, collection), testlog.Nested(nil, 1, testlog.Nested(nil, 5, schema)))
 	case 2:
-		w.raw("2", 13, message(1, collection), nested(nil, 1, nested(nil, 3, fmt.Appendf(nil, "docs of %d", w.tick))))
+		w.raw("2", 13, testlog.Numbers(1, collection), testlog.Nested(nil, 1, testlog.Nested(nil, 3, fmt.Appendf(nil, "docs of %d", w.tick))))
 	default:
-		w.raw("2", 13, message(1, collection), nested(nil, 1, nested(nil, 7, nil)))
+		w.raw("2", 13, testlog.Numbers(1, collection), testlog.Nested(nil, 1, testlog.Nested(nil, 7, nil)))
 	}
 }
 
@@ -192,16 +188,16 @@ func (w *wal) transaction(t *rapid.T) {
 		w.txns++
 		w.open = append(w.open, w.txns)
 		w.begun[w.txns] = rapid.SampledFrom([]int64{-1000, 1000, 10_000}).Draw(t, "keepalive")
-		w.raw("2", 900, nil, nil, inTxn(w.txns, w.begun[w.txns]))
+		w.raw("2", 900, nil, nil, testlog.InTransaction(w.txns, w.begun[w.txns]))
 	case what < 4:
 		w.drawRows(t)
 		r := &w.records[len(w.records)-1]
 		id := rapid.SampledFrom(append([]int64{999}, w.open...)).Draw(t, "member of")
-		r.Headers = append(r.Headers, inTxn(id, w.begun[id]))
+		r.Headers = append(r.Headers, testlog.InTransaction(id, w.begun[id]))
 	default:
 		i := rapid.IntRange(0, len(w.open)-1).Draw(t, "ends")
 		kind := rapid.SampledFrom([]int{901, 901, 902}).Draw(t, "how")
-		w.raw("2", kind, nil, nil, inTxn(w.open[i], w.begun[w.open[i]]))
+		w.raw("2", kind, nil, nil, testlog.InTransaction(w.open[i], w.begun[w.open[i]]))
 		w.open = append(w.open[:i:i], w.open[i+1:]...)
 	}
 }

@@ -2,7 +2,10 @@
 package testlog
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -90,4 +93,23 @@ func (a *Archives) Of(t testing.TB, name string) *membucket.Bucket {
 		out.Set(key, a.made[name].Data(key))
 	}
 	return out
+}
+
+// Unzipped is what a compressed file holds.
+func Unzipped(t testing.TB, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
