@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
@@ -125,15 +126,16 @@ func (p *Plan) digest() string {
 
 // warn says what a restore cannot bring back.
 func (p *Plan) warn() {
+	warn := func(format string, args ...any) { p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...)) }
 	if autoID(p.Schema) {
-		p.Warnings = append(p.Warnings, "the keys are made by Milvus (autoID): a Milvus up to 2.5 gives every row a new one, later ones keep them")
+		warn("the keys are made by Milvus (autoID): a Milvus up to 2.5 gives every row a new one, later ones keep them")
 	}
 	for _, name := range computed(p.Schema) {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("what function %s computes is not in the log, and an import of Milvus does not compute it: it can come back only without it", name))
+		warn("what function %s computes is not in the log, and an import of Milvus does not compute it: it can come back only without it", name)
 	}
 	for _, part := range p.Partitions {
 		if part.LivePartition.Name == "" {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the log does not name partition %d: it becomes %s", part.ID, part.Name))
+			warn("the log does not name partition %d: it becomes %s", part.ID, part.Name)
 		}
 	}
 	old := 0
@@ -145,7 +147,7 @@ func (p *Plan) warn() {
 		}
 	}
 	if old > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d segments are older than some fields of the schema: their rows get the default or null", old))
+		warn("%d segments are older than some fields of the schema: their rows get the default or null", old)
 	}
 }
 
@@ -164,10 +166,5 @@ func (p *Plan) end() (ms uint64, cut bool) {
 }
 
 func autoID(s *schemapb.CollectionSchema) bool {
-	for _, f := range s.GetFields() {
-		if f.GetIsPrimaryKey() && f.GetAutoID() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.GetFields(), func(f *schemapb.FieldSchema) bool { return f.GetIsPrimaryKey() && f.GetAutoID() })
 }

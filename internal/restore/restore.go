@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -74,10 +75,7 @@ type run struct {
 
 // Prefix is where a restore into a collection stages everything.
 func Prefix(database, target string) string {
-	if database == "" {
-		database = "default"
-	}
-	return database + "/" + target + "/"
+	return cmp.Or(database, "default") + "/" + target + "/"
 }
 
 // Unfinished returns the moment of a restore into the collection that has

@@ -44,18 +44,11 @@ func (c *Client) SetLogLevel(ctx context.Context, level string) (string, error) 
 	return l.Level, err
 }
 
-// post sends JSON to a path of the API and decodes the answer.
+// post sends JSON to a path of the API.
 func post[T any](ctx context.Context, c *Client, body any, path string) (answer T, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
-	text, err := c.do(ctx, http.MethodPost, nil, bytes.NewReader(data), "api", path)
-	if err != nil {
-		return answer, err
-	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return answer, fmt.Errorf("%s does not answer as a worker does: %w", c.Address(), err)
-	}
-	return answer, nil
+	return call[T](ctx, c, http.MethodPost, nil, bytes.NewReader(data), "api", path)
 }

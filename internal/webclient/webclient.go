@@ -84,13 +84,18 @@ func (c *Client) Events(ctx context.Context, after uint64, limit int) (flows.Eve
 	return get[flows.Events](ctx, c, url.Values{"after": {strconv.FormatUint(after, 10)}, "limit": {strconv.Itoa(limit)}}, "api", "events")
 }
 
-// get asks and decodes. A path's elements are escaped.
-func get[T any](ctx context.Context, c *Client, query url.Values, path ...string) (answer T, err error) {
-	body, err := c.do(ctx, http.MethodGet, query, nil, path...)
+// get asks for what it may see.
+func get[T any](ctx context.Context, c *Client, query url.Values, path ...string) (T, error) {
+	return call[T](ctx, c, http.MethodGet, query, nil, path...)
+}
+
+// call asks and decodes the answer. A path's elements are escaped.
+func call[T any](ctx context.Context, c *Client, method string, query url.Values, body io.Reader, path ...string) (answer T, err error) {
+	text, err := c.do(ctx, method, query, body, path...)
 	if err != nil {
 		return answer, err
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(text, &answer); err != nil {
 		return answer, fmt.Errorf("%s does not answer as a worker does: %w", c.Address(), err)
 	}
 	return answer, nil
