@@ -56,7 +56,7 @@ func (b *made) segment(vchannel string, level checkpoints.Level, collection, par
 	b.t.Helper()
 	d := b.docs[vchannel]
 	s := checkpoints.Segment{
-		ID: id, Collection: collection, Partition: partition, Level: level, Auto: level == checkpoints.L0, State: checkpoints.Flushed,
+		ID: id, Collection: collection, Partition: partition, Level: level, Auto: level == checkpoints.L0, State: checkpoints.Flushed, Generation: d.Generation(),
 		Start: checkpoints.Position{Offset: id}, End: checkpoints.Position{Offset: id + 1}, Rows: int64(len(rows)), Bytes: 1,
 		Logs: []checkpoints.Log{{ID: "100000010000000001", Rows: int64(len(rows)), Bytes: 1, MinTS: rows[0].ts, MaxTS: rows[0].ts}},
 	}
