@@ -24,15 +24,7 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 		if request.GetCollectionID() <= 0 {
 			return nil, errors.New("an ID is missing or negative")
 		}
-		again, doubt := l.sentBefore(m, request.GetBase().GetMsgID(), request.GetShardName(), request.GetTimestamps())
-		if again {
-			x.Repeated++
-			return nil, nil
-		}
-		return func(m letter) error {
-			m.doubt = max(m.doubt, doubt)
-			return x.delete(l, m, request)
-		}, nil
+		return x.once(l, m, request, func(m letter) error { return x.delete(l, m, request) }), nil
 	}
 	request := new(msgpb.InsertRequest)
 	if err := proto.Unmarshal(m.value, request); err != nil {
@@ -41,15 +33,27 @@ func (x *Expected) rowsOf(l *expectedLog, m letter) (func(letter) error, error) 
 	if request.GetCollectionID() <= 0 || request.GetSegmentID() < 0 {
 		return nil, errors.New("an ID is missing or negative")
 	}
-	again, doubt := l.sentBefore(m, request.GetBase().GetMsgID(), request.GetShardName(), request.GetTimestamps())
+	return x.once(l, m, request, func(m letter) error { return x.insert(l, m, request) }), nil
+}
+
+// sendable is what insert and delete have in common.
+type sendable interface {
+	GetBase() *commonpb.MsgBase
+	GetShardName() string
+	GetTimestamps() []uint64
+}
+
+// once is do for a message that was not sent before, else nil.
+func (x *Expected) once(l *expectedLog, m letter, r sendable, do func(letter) error) func(letter) error {
+	again, doubt := l.sentBefore(m, r.GetBase().GetMsgID(), r.GetShardName(), r.GetTimestamps())
 	if again {
 		x.Repeated++
-		return nil, nil
+		return nil
 	}
 	return func(m letter) error {
 		m.doubt = max(m.doubt, doubt)
-		return x.insert(l, m, request)
-	}, nil
+		return do(m)
+	}
 }
 
 // insert notes the rows of a message.

@@ -49,6 +49,17 @@ func (c *expectedCollection) columns(m *msgpb.InsertRequest, wal bool) ([]fieldC
 		}
 		out = append(out, col)
 	}
+	for _, f := range c.schema.GetStructArrayFields() {
+		return nil, fmt.Errorf("field %q: arrays of structs are not stored", f.GetName())
+	}
+	out, err := c.missing(out, rows, wal)
+	slices.SortFunc(out, func(a, b fieldColumn) int { return int(a.id - b.id) })
+	return out, err
+}
+
+// missing adds the fields that a message of so many rows leaves out and that
+// have a value nevertheless; another that must have one is an error.
+func (c *expectedCollection) missing(out []fieldColumn, rows int, wal bool) ([]fieldColumn, error) {
 	for _, f := range c.schema.GetFields() {
 		has := slices.ContainsFunc(out, func(col fieldColumn) bool { return col.id == f.GetFieldID() })
 		if f.GetFieldID() < 100 || has || rows == 0 || c.computes(f) {
@@ -65,10 +76,6 @@ func (c *expectedCollection) columns(m *msgpb.InsertRequest, wal bool) ([]fieldC
 			out = append(out, fieldColumn{id: f.GetFieldID(), rows: rows, value: func(int, []byte) []byte { return value }})
 		}
 	}
-	for _, f := range c.schema.GetStructArrayFields() {
-		return nil, fmt.Errorf("field %q: arrays of structs are not stored", f.GetName())
-	}
-	slices.SortFunc(out, func(a, b fieldColumn) int { return int(a.id - b.id) })
 	return out, nil
 }
 

@@ -70,40 +70,6 @@ func (a *Archive) Flushes(ctx context.Context, s *Segment) iter.Seq2[*Flush, err
 	}
 }
 
-// Rows yields the rows of a segment of level L1 in log order.
-func (a *Archive) Rows(ctx context.Context, s *Segment) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for f, err := range a.Flushes(ctx, s) {
-			if err != nil {
-				yield(Row{}, err)
-				return
-			}
-			for r := range f.Rows() {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Deletes yields the deletes of a segment of level L0 in log order.
-func (a *Archive) Deletes(ctx context.Context, s *Segment) iter.Seq2[Delete, error] {
-	return func(yield func(Delete, error) bool) {
-		for f, err := range a.Flushes(ctx, s) {
-			if err != nil {
-				yield(Delete{}, err)
-				return
-			}
-			for d := range f.Deletes() {
-				if !yield(d, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Rows yields the rows of a flush of level L1.
 func (f *Flush) Rows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {

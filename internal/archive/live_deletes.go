@@ -31,23 +31,19 @@ type deletes struct {
 
 func (d *deletes) add(at scope, text bool, key []byte, ts uint64) {
 	if text {
-		m := d.texts[at]
-		if m == nil {
-			m = map[string]uint64{}
-			d.texts[at] = m
-		}
-		if ts > m[string(key)] {
-			m[string(key)] = ts
-		}
-		return
+		keep(d.texts, at, string(key), ts)
+	} else {
+		keep(d.numbers, at, column.Int64(key), ts)
 	}
-	m := d.numbers[at]
-	if m == nil {
-		m = map[int64]uint64{}
-		d.numbers[at] = m
+}
+
+// keep keeps the later of a key's deletes.
+func keep[K comparable](all map[scope]map[K]uint64, at scope, key K, ts uint64) {
+	if all[at] == nil {
+		all[at] = map[K]uint64{}
 	}
-	if k := column.Int64(key); ts > m[k] {
-		m[k] = ts
+	if ts > all[at][key] {
+		all[at][key] = ts
 	}
 }
 

@@ -3,10 +3,8 @@ package archive_test
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
+	"flowgraph/internal/testlog"
 	"flowgraph/sinks/binlog"
 	"flowgraph/stages/column"
 )
@@ -31,17 +30,8 @@ type milvusFile struct {
 // milvusFiles reads the insert logs of a recording, by segment, field and log.
 func milvusFiles(t *testing.T, path string) []milvusFile {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var files []milvusFile
-	for r := tar.NewReader(z); ; {
+	for r := tar.NewReader(bytes.NewReader(testlog.Unzipped(t, path))); ; {
 		h, err := r.Next()
 		if err == io.EOF {
 			break
@@ -129,22 +119,28 @@ func TestEverySegmentHoldsTheRowsThatMilvusWrote(t *testing.T) {
 func compareSegment(t *testing.T, a *archive.Archive, s *archive.Segment, want map[int64]map[int64][]byte) {
 	t.Helper()
 	n := 0
-	for row, err := range a.Rows(t.Context(), s) {
+	for f, err := range a.Flushes(t.Context(), s) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n++
-		milvus := want[row.ID]
-		if !slices.Equal(s.Fields, slices.Sorted(maps.Keys(milvus))) {
-			t.Fatalf("segment %d row %d has fields %v, Milvus' has %v", s.ID, row.ID, s.Fields, slices.Sorted(maps.Keys(milvus)))
-		}
-		for i, field := range s.Fields {
-			if !bytes.Equal(row.Values[i], milvus[field]) {
-				t.Fatalf("segment %d row %d field %d: %x, Milvus wrote %x", s.ID, row.ID, field, row.Values[i], milvus[field])
-			}
+		for row := range f.Rows() {
+			n++
+			compareRow(t, s, row, want[row.ID])
 		}
 	}
 	if n != len(want) {
 		t.Errorf("segment %d: %d rows, Milvus wrote %d", s.ID, n, len(want))
+	}
+}
+
+func compareRow(t *testing.T, s *archive.Segment, row archive.Row, milvus map[int64][]byte) {
+	t.Helper()
+	if !slices.Equal(s.Fields, slices.Sorted(maps.Keys(milvus))) {
+		t.Fatalf("segment %d row %d has fields %v, Milvus' has %v", s.ID, row.ID, s.Fields, slices.Sorted(maps.Keys(milvus)))
+	}
+	for i, field := range s.Fields {
+		if !bytes.Equal(row.Values[i], milvus[field]) {
+			t.Fatalf("segment %d row %d field %d: %x, Milvus wrote %x", s.ID, row.ID, field, row.Values[i], milvus[field])
+		}
 	}
 }

@@ -1,14 +1,11 @@
 package archive_test
 
 import (
-	"encoding/base64"
-	"strconv"
 	"testing"
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/msgpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"flowgraph/checkpoints"
@@ -32,29 +29,14 @@ const (
 	never                       = -1000 // keepalive of a transaction that does not expire
 )
 
-// numbers is a message of numeric fields 1, 2, ...
-func numbers(values ...int64) []byte {
-	var b []byte
-	for i, v := range values {
-		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(i+1), protowire.VarintType), uint64(v))
-	}
-	return b
-}
-
-func nested(b []byte, field protowire.Number, body []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), body)
-}
-
 // put appends a record; txn 0 is none.
 func (l *walLog) put(kind int, txn, keepalive int64, header []byte, body proto.Message) {
 	l.tick += 1 << 18
-	text := func(b []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(b)) }
-	r := recording.Record{Topic: "wal", Offset: int64(len(l.records)), Timestamp: 1_700_000_000_000, Headers: []recording.Header{
-		{Name: "_v", Value: []byte("1")}, {Name: "_t", Value: []byte(strconv.Itoa(kind))},
-		{Name: "_tt", Value: []byte(strconv.FormatUint(l.tick, 36))}, {Name: "_h", Value: text(header)},
-	}}
+	r := recording.Record{
+		Topic: "wal", Offset: int64(len(l.records)), Timestamp: 1_700_000_000_000, Headers: testlog.WALHeaders("1", kind, l.tick, header),
+	}
 	if txn != 0 {
-		r.Headers = append(r.Headers, recording.Header{Name: "_tx", Value: text(numbers(txn, keepalive))})
+		r.Headers = append(r.Headers, testlog.InTransaction(txn, keepalive))
 	}
 	value, err := proto.Marshal(body)
 	if err != nil {
@@ -72,7 +54,7 @@ func (l *walLog) bare(kind int, txn, keepalive int64) {
 func (l *walLog) insert(txn, segment int64) {
 	l.rows += 2
 	ids := []int64{l.rows, l.rows + 1_000_000}
-	header := nested(numbers(walCollection), 2, nested(numbers(walPartition, 2, 10), 4, numbers(segment)))
+	header := testlog.Nested(testlog.Numbers(walCollection), 2, testlog.Nested(testlog.Numbers(walPartition, 2, 10), 4, testlog.Numbers(segment)))
 	l.put(2, txn, never, header, &msgpb.InsertRequest{
 		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_Insert}, CollectionID: walCollection, PartitionID: walPartition,
 		PartitionName: "_default", RowIDs: ids, Timestamps: []uint64{1, 1}, NumRows: 2, Version: msgpb.InsertDataVersion_ColumnBased,
@@ -82,7 +64,7 @@ func (l *walLog) insert(txn, segment int64) {
 }
 
 func (l *walLog) delete(txn, key int64) {
-	l.put(3, txn, never, numbers(walCollection, 1), &msgpb.DeleteRequest{
+	l.put(3, txn, never, testlog.Numbers(walCollection, 1), &msgpb.DeleteRequest{
 		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_Delete}, CollectionID: walCollection, PartitionID: -1,
 		Timestamps: []uint64{1}, NumRows: 1, PrimaryKeys: &schemapb.IDs{IdField: &schemapb.IDs_IntId{IntId: &schemapb.LongArray{Data: []int64{key}}}},
 	})
@@ -94,7 +76,7 @@ func (l *walLog) create() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.put(5, 0, 0, numbers(walCollection), &msgpb.CreateCollectionRequest{
+	l.put(5, 0, 0, testlog.Numbers(walCollection), &msgpb.CreateCollectionRequest{
 		Base: &commonpb.MsgBase{MsgType: commonpb.MsgType_CreateCollection}, CollectionID: walCollection,
 		//lint:ignore SA1019 no release up to 2.6 sets the field that replaces it
 		Schema: schema, PartitionIDs: []int64{walPartition}, PartitionNames: []string{"_default"},
@@ -128,8 +110,8 @@ func TestTransactionsCountFromTheirCommit(t *testing.T) {
 	l.bare(901, 9, 5)
 	l.delete(0, 3)
 	l.bare(901, 7, never)
-	l.put(4, 0, 0, numbers(walCollection, walPartition, 301), &msgpb.TimeTickMsg{}) // sealed
-	l.insert(0, 301)                                                                // late: rerouted
+	l.put(4, 0, 0, testlog.Numbers(walCollection, walPartition, 301), &msgpb.TimeTickMsg{}) // sealed
+	l.insert(0, 301)                                                                        // late: rerouted
 	l.insert(0, 0)
 	late := l.tick
 	l.bare(1, 0, 0)
