@@ -87,6 +87,42 @@ func claimed(b []byte, at int, claim uint64) []byte {
 	return append(binary.AppendUvarint(bytes.Clone(b[:at]), claim), b[at+1:]...)
 }
 
+// Rows that are alike take a few bytes, however many they are said to be.
+func TestAColumnExpandsUpToItsLimit(t *testing.T) {
+	var e Encoder
+	log, err := ReadHeaders(joined(mustEncode(t, &e, fill(types[4], 5000, 0, 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[int64]error{9 * 5000: nil, 9*5000 - 1: ErrCorrupt} {
+		p, err := openPayload(log.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.limit = limit
+		if _, err := p.rows(log.Descriptor); !errors.Is(err, want) {
+			t.Errorf("%d rows in %d bytes: %v, want %v", 5000, limit, err, want)
+		}
+	}
+}
+
+// A column with fewer rows than the others of its flush would shift them all.
+func TestRowsAreAsManyAsTheFooterSays(t *testing.T) {
+	var e Encoder
+	h, extras, pages, footer := disassembled(t, joined(mustEncode(t, &e, fill(types[4], 50, 0, 1))))
+	at := bytes.Index(footer, []byte{1<<4 | thriftI64, 2 * 50}) // FileMetaData.num_rows
+	if at < 0 {
+		t.Fatalf("%x", footer)
+	}
+	for rows, want := range map[byte]error{50: nil, 49: ErrCorrupt, 51: ErrCorrupt} {
+		other := bytes.Clone(footer)
+		other[at+1] = 2 * rows
+		if _, err := Read(assembled(h, extras, pages, other)); !errors.Is(err, want) {
+			t.Errorf("%d rows: %v, want %v", rows, err, want)
+		}
+	}
+}
+
 // FuzzReadPayload damages pages and footers behind which everything else is
 // whole.
 func FuzzReadPayload(f *testing.F) {
