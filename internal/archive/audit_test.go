@@ -24,7 +24,7 @@ func TestVerifyTakesAWorkerAtWorkForAFault(t *testing.T) {
 	defer broker.Close()
 	cfg := traffic.Default(9, 2)
 	cfg.MaxRecord, cfg.SegmentRows = 8<<10, 400
-	cl, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
+	cl, err := kgo.NewClient(broker.Client()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestVerifyTakesAWorkerAtWorkForAFault(t *testing.T) {
 	work.Go(func() {
 		defer close(done)
 		for i := range 12 {
-			if err := traffic.Send(ctx, ctx, stream, traffic.Sending{Brokers: []string{broker.Addr()}, Records: 250}); err != nil {
+			if err := traffic.Send(ctx, ctx, stream, traffic.Sending{Client: broker.Client(), Records: 250}); err != nil {
 				t.Error(err)
 				return
 			}

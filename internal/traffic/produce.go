@@ -11,11 +11,10 @@ import (
 
 // Sending says how a stream is sent to Kafka.
 type Sending struct {
-	Brokers []string
 	Records int64         // how many; 0: until stop ends
 	Rate    float64       // records a second; 0: as fast as the broker takes them
 	Sent    func(n int64) // called now and then with the records handed over; may be nil
-	Client  []kgo.Opt     // further options of the client
+	Client  []kgo.Opt     // brokers and how to log in to them
 }
 
 // burst is how often what is due is sent.
@@ -26,7 +25,7 @@ const burst = 5 * time.Millisecond
 // of them. Brokers that are away are waited for until ctx ends.
 func Send(ctx, stop context.Context, s *Stream, o Sending) error {
 	client, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(o.Brokers...), kgo.ClientID("traffic"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ClientID("traffic"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(8 << 20), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0),
 		kgo.MaxBufferedRecords(1000),
 		kgo.UnknownTopicRetries(100), // a new topic may not be known yet where it is to be written to

@@ -111,7 +111,7 @@ func TestSendLosesOrReordersRecords(t *testing.T) {
 	}
 	defer broker.Close()
 	cfg := Default(5, 2)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
+	client, err := kgo.NewClient(broker.Client()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestSendLosesOrReordersRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Send(t.Context(), context.WithoutCancel(t.Context()), New(cfg), Sending{Brokers: []string{broker.Addr()}, Records: 500}); err != nil {
+	if err := Send(t.Context(), context.WithoutCancel(t.Context()), New(cfg), Sending{Client: broker.Client(), Records: 500}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][][]byte{}
@@ -134,7 +134,7 @@ func TestSendLosesOrReordersRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := recording.Capture(t.Context(), t.Context(), w, recording.CaptureOptions{
-		Partitions: map[string][]int32{cfg.Logs[0].Topic: {0}, cfg.Logs[1].Topic: {0}}, Client: []kgo.Opt{kgo.SeedBrokers(broker.Addr())},
+		Partitions: map[string][]int32{cfg.Logs[0].Topic: {0}, cfg.Logs[1].Topic: {0}}, Client: broker.Client(),
 	}); err != nil {
 		t.Fatal(err)
 	}
