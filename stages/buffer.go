@@ -44,7 +44,8 @@ type Buffer struct {
 	lastLog   int64
 	lastNow   int64 // wall time of the last pack, and what it is taken for
 	wall      int64
-	unsettled bool // cuts since the last urgent one
+	unsettled bool // cuts since the last urgent one ...
+	waiting   bool // ... and among them one with a flush or an event
 	unwanted  int  // open segments that somebody wants sealed
 
 	// What the next cut takes along.
@@ -134,17 +135,21 @@ func (b *Buffer) Step(ctx context.Context, p *Pack) ([]*Cut, error) {
 }
 
 // settle sees to it that movement without rows rides on a cut too, and that
-// nothing waits for its turn when the log has gone quiet, or when somebody
-// waits for it.
+// nothing waits for its turn when somebody waits for it, nor what was flushed
+// or defined when the log has gone quiet. A position that moved alone has
+// time: a log that goes quiet after every record would cost a commit for each.
 func (b *Buffer) settle() {
-	quiet := b.pack.Signal != Data || b.pack.Request != nil
+	for _, c := range b.out {
+		b.waiting = b.waiting || c.Change.Flush != nil || c.Change.Event != nil
+	}
+	urgent := b.pack.Signal == Drain || b.pack.Request != nil || b.pack.Signal == Idle && b.waiting
 	moved := b.pack.Start.Offset != b.pack.End.Offset || len(b.met)+len(b.bad) > 0
-	if len(b.out) == 0 && (moved || quiet && b.unsettled) {
+	if len(b.out) == 0 && (moved || urgent && b.unsettled) {
 		b.emit(&Cut{})
 	}
 	if len(b.out) > 0 {
-		b.unsettled = !quiet
-		b.out[len(b.out)-1].Change.Urgent = quiet
+		b.unsettled, b.waiting = !urgent, b.waiting && !urgent
+		b.out[len(b.out)-1].Change.Urgent = urgent
 	}
 }
 
