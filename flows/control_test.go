@@ -226,7 +226,7 @@ func TestRequestsDoNotPileUp(t *testing.T) {
 	if !errors.Is(err, errCrowded) {
 		t.Error(err)
 	}
-	for raw := m.take(); raw != nil; raw = m.take() {
+	for raw := m.take(0); raw != nil; raw = m.take(0) {
 		m.obeyed(raw.Request, Done{})
 	}
 	if _, err := m.Request(flushAll); err != nil {

@@ -16,6 +16,7 @@ type Mailbox struct {
 
 	mu     sync.Mutex
 	queue  []*stages.Raw
+	enough int64 // bytes of a batch that the source is told of
 	free   int64 // bytes asked to be flushed, and not yet
 	asked  bool  // free is on its way through the stages
 	closed bool
@@ -28,7 +29,7 @@ func newMailbox(a *Account) *Mailbox {
 }
 
 // Put leaves a batch; after close it is dropped, to be read again by whoever
-// comes next.
+// comes next. It may join the one before if that is little.
 func (m *Mailbox) Put(raw *stages.Raw) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,8 +37,30 @@ func (m *Mailbox) Put(raw *stages.Raw) {
 		return
 	}
 	m.account.add(&m.account.fetched, raw.Bytes)
-	m.queue = append(m.queue, raw)
-	m.signal()
+	if raw.Bytes < m.enough {
+		raw.Own()
+	}
+	if n := len(m.queue); n > 0 && joins(m.queue[n-1], raw) {
+		m.queue[n-1].Join(raw)
+	} else {
+		m.queue = append(m.queue, raw)
+	}
+	if m.ready() {
+		m.signal()
+	}
+}
+
+// joins says whether two batches may be one: both are of one leader, whose
+// place in the log is looked at with every batch.
+func joins(last, next *stages.Raw) bool {
+	n := len(last.Records)
+	return n > 0 && len(next.Records) > 0 && last.Bytes < littleBytes && last.Bytes+next.Bytes <= batchBytes &&
+		last.Records[n-1].LeaderEpoch == next.Records[0].LeaderEpoch
+}
+
+// ready says whether there is what a source does not wait for.
+func (m *Mailbox) ready() bool {
+	return len(m.queue) > 1 || len(m.queue) > 0 && (m.queue[0].Bytes >= m.enough || m.queue[0].Request != nil)
 }
 
 func (m *Mailbox) signal() {
@@ -77,15 +100,17 @@ func (m *Mailbox) isClosed() bool {
 	return m.closed
 }
 
-// take returns a request to flush, else the oldest batch, nil if there is none.
-func (m *Mailbox) take() *stages.Raw {
+// take returns a request to flush, else the oldest batch if it has enough
+// bytes or others wait behind it; nil: there is none, and wake will tell.
+func (m *Mailbox) take(enough int64) *stages.Raw {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.enough = enough
 	if m.free > 0 && !m.asked {
 		m.asked = true
 		return &stages.Raw{Free: m.free}
 	}
-	if len(m.queue) == 0 {
+	if !m.ready() {
 		return nil
 	}
 	raw := m.queue[0]

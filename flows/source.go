@@ -12,17 +12,22 @@ import (
 )
 
 // idleEvery is how long a log may be silent before the flow is told that time
-// passes.
-const idleEvery = time.Second
+// passes, and how long a little of it waits for more: time ticks alone, five a
+// second in every partition, would cost most of what a worker does.
+const (
+	idleEvery   = time.Second
+	littleBytes = 32 << 10
+)
 
-// source emits what the mailbox holds, Idle batches while it holds nothing,
-// and one Drain batch as its last element on a graceful stop. It implements
+// source emits what the mailbox holds, a little of it at most once in a while,
+// Idle batches while it holds nothing, and one Drain batch as its last element on a graceful stop. It implements
 // streams.Source.
 type source struct {
 	ctx     context.Context // kill: it emits nothing more
 	stop    context.Context // drain
 	mailbox *Mailbox
 	until   int64 // next offset at which to drain; -1: never
+	enough  int64 // bytes that do not wait for more
 	next    checkpoints.Position
 	same    func(ctx context.Context, at checkpoints.Position, epoch int32) error // whether records of a leader follow here
 	fail    context.CancelCauseFunc
@@ -34,6 +39,9 @@ var _ streams.Source = (*source)(nil)
 func (f *Flow) newSource(r *run, stop context.Context, m *Mailbox, from, stored checkpoints.Position) *source {
 	s := &source{
 		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: m, until: f.Until, next: from, same: f.succession(stored), out: make(chan any),
+	}
+	if s.until < 0 {
+		s.enough = littleBytes
 	}
 	go s.run()
 	return s
@@ -50,27 +58,36 @@ func (s *source) run() {
 	defer close(s.out)
 	timer := time.NewTimer(idleEvery)
 	defer timer.Stop()
+	enough := int64(0) // the first after a silence is not waited for
 	for s.until < 0 || s.next.Offset < s.until {
 		if s.stop.Err() != nil {
 			break
 		}
-		raw := s.mailbox.take()
+		raw := s.mailbox.take(enough)
 		if raw == nil {
 			select {
 			case <-s.mailbox.wake:
 				continue
 			case <-timer.C:
-				raw = &stages.Raw{Signal: stages.Idle}
+				timer.Reset(idleEvery)
+				enough = 0
+				if raw = s.mailbox.take(enough); raw == nil {
+					raw = &stages.Raw{Signal: stages.Idle}
+				}
 			case <-s.stop.Done():
 				continue
 			case <-s.ctx.Done():
 				return
 			}
 		}
+		some := len(raw.Records) > 0
 		if !s.emit(raw) {
 			return
 		}
-		timer.Reset(idleEvery)
+		if some {
+			timer.Reset(idleEvery)
+			enough = s.enough
+		}
 	}
 	s.mailbox.close()
 	s.emit(&stages.Raw{Signal: stages.Drain})

@@ -37,6 +37,9 @@ func (s *Slabs) Raw(n int) *Raw {
 
 // Add adds a record.
 func (r *Raw) Add(record Record) {
+	if r.slab == nil {
+		r.slab = &slab{records: r.Records}
+	}
 	r.slab.records = append(r.slab.records, record)
 	r.Records = r.slab.records
 }
@@ -49,14 +52,59 @@ func (r *Raw) AddHeader(key string, value []byte) {
 	r.slab.headers = all
 }
 
+// Own copies what the records hold out of what was fetched, which a batch that
+// waits must not hold back: a time tick comes with megabytes of others' rows.
+func (r *Raw) Own() {
+	size := 0
+	r.views(func(v []byte) []byte { size += len(v); return v })
+	own := make([]byte, 0, size)
+	r.views(func(v []byte) []byte {
+		if v == nil {
+			return nil
+		}
+		from := len(own)
+		own = append(own, v...)
+		return own[from:len(own):len(own)]
+	})
+}
+
+// views has each view of the records changed.
+func (r *Raw) views(change func([]byte) []byte) {
+	for i := range r.Records {
+		record := &r.Records[i]
+		record.Key, record.Value = change(record.Key), change(record.Value)
+		for j := range record.Headers {
+			record.Headers[j].Value = change(record.Headers[j].Value)
+		}
+	}
+}
+
+// Join adds the records of the batch that follows in the log, which is not to
+// be used any more.
+func (r *Raw) Join(next *Raw) {
+	for _, record := range next.Records {
+		headers := record.Headers
+		record.Headers = nil
+		r.Add(record)
+		for _, h := range headers {
+			r.AddHeader(h.Key, h.Value)
+		}
+	}
+	r.Bytes += next.Bytes
+	next.slab.release()
+}
+
 // Release gives the memory of a pack's messages back once the buffer has
 // copied what it needs: nobody may hold a view of them any more.
 func (p *Pack) Release() {
-	m := p.slab
+	p.slab.release()
+	p.slab, p.Messages = nil, nil
+}
+
+func (m *slab) release() {
 	if m == nil || m.from == nil || max(cap(m.messages), cap(m.records)) > maxSlab {
 		return
 	}
-	p.slab, p.Messages = nil, nil
 	// What was used must not hold back what was fetched.
 	clear(m.records)
 	clear(m.headers)
