@@ -52,18 +52,26 @@ func (c *HealthCommand) Run(p *Process) error {
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return err
+		return c.silent(err)
 	}
 	defer response.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	if err != nil {
-		return err
+		return c.silent(err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%w %d: %s", errIll, response.StatusCode, strings.TrimSpace(string(said)))
 	}
 	_, err = p.Stdout.Write(said)
 	return err
+}
+
+// silent says which worker does not answer, and how.
+func (c *HealthCommand) silent(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the worker at %s has not answered within %s: it hangs, or is not let run: %w", c.Listen, time.Duration(c.Timeout), err)
+	}
+	return fmt.Errorf("no worker answers at %s: it has ended, or listens elsewhere (--listen): %w", c.Listen, err)
 }
 
 // url is where the question goes. An address that means all of a machine's

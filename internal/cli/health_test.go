@@ -45,8 +45,16 @@ func TestHealthIsWhatTheWorkerSays(t *testing.T) {
 		}
 	}
 	server.Close()
-	if r := flowgraph(t, nil, "health", "--listen", "127.0.0.1:"+port); r.code != cli.ExitFailed {
-		t.Errorf("nobody there: exit code %d", r.code)
+	if r := flowgraph(t, nil, "health", "--listen", "127.0.0.1:"+port); r.code != cli.ExitFailed || !strings.Contains(r.err, "no worker answers at 127.0.0.1:"+port+": ") {
+		t.Errorf("nobody there: exit code %d: %s", r.code, r.err)
+	}
+	hangs, err := net.Listen("tcp", "127.0.0.1:0") // the connection is made, nobody reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangs.Close()
+	if r := flowgraph(t, nil, "health", "--listen", hangs.Addr().String(), "--timeout", "50ms"); r.code != cli.ExitFailed || !strings.Contains(r.err, "has not answered within 50ms") {
+		t.Errorf("it hangs: exit code %d: %s", r.code, r.err)
 	}
 	if r := flowgraph(t, nil, "health", "--listen", ""); r.code != cli.ExitUsage {
 		t.Errorf("no address: exit code %d", r.code)

@@ -34,7 +34,8 @@ func TestTopPrintsAFrameOfARealWorker(t *testing.T) {
 		t.Errorf("a wrong token: %d\n%s%s", r.code, r.out, r.err)
 	}
 	end()
-	if r = flowgraph(t, nil, "top", "--worker", at, "--worker", "https://127.0.0.1:1", "--token", "right"); r.code != cli.ExitFailed || strings.Count(r.out, "does not answer since") != 2 {
+	if r = flowgraph(t, nil, "top", "--worker", at, "--worker", "https://127.0.0.1:1", "--token", "right"); r.code != cli.ExitFailed || strings.Count(r.out, "does not answer since") != 2 ||
+		strings.Contains(r.out, "no partition is assigned") || !strings.Contains(r.out, "not known: no worker has answered") {
 		t.Errorf("nobody there: %d\n%s%s", r.code, r.out, r.err)
 	}
 	if r = flowgraph(t, nil, "top", "--worker", "ftp://x"); r.code != cli.ExitUsage {

@@ -46,7 +46,10 @@ func (v *view) happened(width, height int) []line {
 		}
 		out = append(out, say(dim, clock(e.At)+" ").and(m, clip(clean(text), max(10, width-9))))
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0 && !v.known():
+		out = append(out, say(dim, "not known"))
+	case len(list) == 0:
 		out = append(out, say(dim, "nothing yet"))
 	}
 	return out

@@ -2,6 +2,7 @@ package top
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -119,7 +120,11 @@ func (s *sight) problems() []problem {
 	case errors.Is(s.err, webclient.ErrToken):
 		out = append(out, problem{mark: bad, title: "The worker refuses to answer", since: s.gone, error: s.err.Error(), advice: "give its --listen-token as --token."})
 	case s.err != nil:
-		out = append(out, problem{mark: bad, title: "The worker does not answer", since: s.gone, error: s.err.Error(),
+		text := s.err.Error()
+		if errors.Is(s.err, context.DeadlineExceeded) {
+			text = "the connection is made, and no answer comes in time: it hangs, or is not let run"
+		}
+		out = append(out, problem{mark: bad, title: "The worker does not answer", since: s.gone, error: text,
 			advice: "if it has ended, its log says why in the last line. This view goes on by itself once it is back. Rows that it held are read again from the bucket's positions."})
 	}
 	w, st := s.state.Worker, s.state.Store

@@ -49,6 +49,9 @@ func (v *view) none(all int) string {
 	case !v.ready():
 		return "asking"
 	}
+	if !v.known() {
+		return "not known: no worker has answered"
+	}
 	return "no partition is assigned yet"
 }
 

@@ -136,6 +136,12 @@ func (v *view) move(by int) {
 // now is the time of the worker's clock: it says how long ago something was.
 func (s *sight) now() time.Time { return s.state.At }
 
+// known tells whether any worker has answered: else that there is nothing is
+// not its word.
+func (v *view) known() bool {
+	return slices.ContainsFunc(v.sights, func(s sight) bool { return s.answered })
+}
+
 // ready tells whether every worker has answered once, or cannot.
 func (v *view) ready() bool {
 	return !slices.ContainsFunc(v.sights, func(s sight) bool { return !s.answered && s.err == nil })
