@@ -51,15 +51,11 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger, level *logLevel) error 
 	// The page is there before the store is tried: it may be the store that
 	// somebody wants to know about.
 	if c.Listen != "" {
-		server, err := c.serve(web.Options{Worker: worker, Control: worker, LogLevel: level, Store: bucket, Metrics: registry, Log: log})
+		end, err := c.serve(p.Kill, web.Options{Worker: worker, Control: worker, LogLevel: level, Store: bucket, Metrics: registry, Log: log})
 		if err != nil {
 			return err
 		}
-		defer func() {
-			if err := server.Close(p.Kill); err != nil {
-				log.Debug().Err(err).Msg("web server")
-			}
-		}()
+		defer end()
 	}
 	if err := c.begin(p.Stop, log, worker.CannotStart, func(ctx context.Context) error {
 		if err := bucket.Probe(ctx); err != nil {
@@ -73,8 +69,8 @@ func (c *RunCommand) Run(p *Process, log zerolog.Logger, level *logLevel) error 
 	return outcome(worker.Run(p.Kill, p.Stop))
 }
 
-// serve starts the web server.
-func (c *RunCommand) serve(o web.Options) (*web.Server, error) {
+// serve starts the web server, and returns what closes it.
+func (c *RunCommand) serve(kill context.Context, o web.Options) (end func(), err error) {
 	access, err := c.access(o.Log)
 	if err != nil {
 		return nil, err
@@ -91,7 +87,11 @@ func (c *RunCommand) serve(o web.Options) (*web.Server, error) {
 		return nil, err
 	}
 	o.Log.Info().Str("address", server.Addr()).Str("page", server.URL()).Msg("metrics and health")
-	return server, nil
+	return func() {
+		if err := server.Close(kill); err != nil {
+			o.Log.Debug().Err(err).Msg("web server")
+		}
+	}, nil
 }
 
 // Addresses of page, metrics and health.
