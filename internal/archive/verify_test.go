@@ -122,7 +122,7 @@ func TestATopicMadeAnewIsNotComparedWithOldPositions(t *testing.T) {
 	r := recorded(t, "ddl")
 	m := copyOf(t, r.bucket)
 	v := open(t, m).VChannels()[0]
-	editDoc(t, m, v.Name, func(d *checkpoints.Document) { d.TopicID = "another" })
+	editDoc(t, m, v.Name, func(d *checkpoints.Document) { d.TopicID, d.Manifests = "another", nil })
 	report := verify(t, r.broker, m, archive.VerifyOptions{})
 	if report.Wrong != 1 || !strings.Contains(report.Problems[0], "created anew") {
 		t.Errorf("%s", report)

@@ -50,7 +50,7 @@ var completed = []struct {
 	want  string
 }{
 	{"flowgraph re", true, "record replay restore resume rewind"},
-	{"flowgraph --log-level = debug accept", true, "accept-log"},
+	{"flowgraph --log-level = debug accept", true, "accept-document accept-log"},
 	{"flowgraph --config run.yaml ver", true, "verify"},
 	{"flowgraph run --on-g", true, "--on-gap"},
 	{"flowgraph inspect --on-g", true, ""},

@@ -51,13 +51,15 @@ var leastArgs = map[string][]string{
 	"gc":          {},
 	"rewind":      {"--vchannel", "t-0", "--beginning"},
 	"accept-log":  {"--vchannel", "t-0"},
-	"config":      {},
-	"top":         {"--worker", nowhere},
-	"flush":       {"--all", "--worker", nowhere},
-	"seal":        {"--all", "--worker", nowhere},
-	"pause":       {"--all", "--worker", nowhere},
-	"resume":      {"--all", "--worker", nowhere},
-	"log-level":   {"--worker", nowhere},
+
+	"accept-document": {"--vchannel", "t-0"},
+	"config":          {},
+	"top":             {"--worker", nowhere},
+	"flush":           {"--all", "--worker", nowhere},
+	"seal":            {"--all", "--worker", nowhere},
+	"pause":           {"--all", "--worker", nowhere},
+	"resume":          {"--all", "--worker", nowhere},
+	"log-level":       {"--worker", nowhere},
 }
 
 // secretsOf leaves out flags that exclude others, each in turn.

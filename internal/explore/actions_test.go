@@ -40,9 +40,10 @@ var actions = map[string]func(*world, *life, step){
 		w.usurp(l, zombie)
 		w.alive()
 	},
-	"rewind": func(w *world, _ *life, s step) { w.rewind(s.n) },
-	"gc":     func(w *world, _ *life, _ step) { w.gc() },
-	"sweep":  func(w *world, _ *life, _ step) { w.sweep() },
+	"put-back": func(w *world, _ *life, s step) { w.putBack(s.n) },
+	"rewind":   func(w *world, _ *life, s step) { w.rewind(s.n) },
+	"gc":       func(w *world, _ *life, _ step) { w.gc() },
+	"sweep":    func(w *world, _ *life, _ step) { w.sweep() },
 }
 
 // request hands the flow what an operator asks for, and waits as long as the

@@ -18,6 +18,8 @@ func (w *world) check() {
 	switch {
 	case err != nil:
 		w.fail("%v", err)
+	case report.CutOff > w.whole.lostRows():
+		w.fail("%d rows and deletes are of ends that the log lost, which had %d", report.CutOff, w.whole.lostRows())
 	case report.Err() != nil || report.Rows != want.Rows || report.Deletes != want.Deletes:
 		w.fail("%s", report)
 	}

@@ -56,7 +56,9 @@ func (w *world) start() *life {
 		Sink: sink, Pace: checkpoints.NewPace(), Budget: budget, Claims: make(chan struct{}, 16),
 		Buffer:  stages.BufferConfig{Limits: w.script.limits, Pool: w.pool},
 		Options: w.script.options, Metrics: metrics, Log: zerolog.Nop(),
+		Surveys: checkpoints.NewSurveyor(bucket),
 	})
+	f.Told = w.group
 	f.Bounds = func(ctx context.Context) (start, end int64, err error) {
 		err = bucket.make(ctx, "bounds", "", func() error {
 			start, end = 0, w.end()
@@ -64,6 +66,7 @@ func (w *world) start() *life {
 		})
 		return start, end, err
 	}
+	f.Lineage = w.lineage
 	ready := make(chan struct{})
 	f.Ready = func(from checkpoints.Position, m *flows.Mailbox) {
 		l.mu.Lock()
@@ -184,7 +187,7 @@ func (l *life) read(upTo, batch int) {
 	for len(records) > 0 && !l.over() {
 		raw := l.slabs.Raw(min(batch, len(records)))
 		for _, r := range records[:min(batch, len(records))] {
-			rec := stages.Record{Offset: r.Offset, LeaderEpoch: 1, Time: r.Timestamp, Value: r.Value, Control: l.log.control[r.Offset]}
+			rec := stages.Record{Offset: r.Offset, LeaderEpoch: l.log.epochs[r.Offset], Time: r.Timestamp, Value: r.Value, Control: l.log.control[r.Offset]}
 			raw.Add(rec)
 			for _, h := range r.Headers {
 				raw.AddHeader(h.Name, h.Value)

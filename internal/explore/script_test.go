@@ -31,16 +31,24 @@ const (
 //	takeover     another worker claims; the old one does not know and goes on
 //	rewind [n]   an operator's command: to the log's beginning, or to the n-th
 //	             last of the positions from which workers began
+//	put-back n   all workers end, and the n-th last version of the document is put
+//	             in its place; an operator accepts it if a worker refuses it
 //	gc, sweep    an operator looks for garbage, and removes what was found
 //	clock 10m    so much later the next record is written
 //	skip n       so many offsets hold no record
 //	new-log      the topic is deleted and created anew, and an operator accepts
 //	             that; what follows stands in the new log
+//	cut-back n   the log loses its last n records, an operator accepts that, and
+//	             what follows stands in their place: first the collections that
+//	             were created or changed in what it lost, once more
 //	limits k=v   thresholds, for the whole script
 type script struct {
 	name    string
 	topicID string
-	then    *script // after new-log; nil: none
+	then    *script // after new-log or cut-back; nil: none
+	kept    int     // records that it has in common with the part before: cut-back
+	cutBack bool
+	epochs  map[int64]int32 // leader epochs of records, by offset
 	limits  stages.Limits
 	options checkpoints.Options
 	replay  int // records that a new life reads at a time, up to the first failure
@@ -67,6 +75,8 @@ type writer struct {
 	row   int64
 	sent  []recording.Record // inserts and deletes with a message ID, which a producer may repeat
 	known map[int64]int      // schema versions of the collections
+	epoch int32              // of the leader
+	ddl   map[int64]change   // DDL in the log, by offset
 }
 
 // quiet are limits under which nothing is cut by itself.
@@ -78,18 +88,28 @@ func quiet() stages.Limits {
 }
 
 func parse(name, text string) (*script, error) {
-	s := &script{name: name, topicID: "first-topic", limits: quiet(), options: checkpoints.DefaultOptions(), replay: replays[0], expect: archive.NewExpected(), control: map[int64]bool{}}
+	s := &script{name: name, topicID: "first-topic", limits: quiet(), options: checkpoints.DefaultOptions(), replay: replays[0], expect: archive.NewExpected(), control: map[int64]bool{}, epochs: map[int64]int32{}}
 	s.options.MinInterval, s.options.PositionInterval, s.options.MaxWait = 20*time.Millisecond, 50*time.Millisecond, time.Second
-	w := &writer{script: s, clock: begun, row: 1, known: map[int64]int{}}
+	w := &writer{script: s, clock: begun, row: 1, known: map[int64]int{}, epoch: 1, ddl: map[int64]change{}}
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
 		}
-		if words[0] == "new-log" {
+		switch words[0] {
+		case "new-log":
 			var err error
 			if w, err = w.newLog(); err != nil {
+				return nil, err
+			}
+			continue
+		case "cut-back":
+			lost, err := strconv.Atoi(strings.Join(words[1:], ""))
+			if err != nil {
+				return nil, err
+			}
+			if w, err = w.cut(lost); err != nil {
 				return nil, err
 			}
 			continue
@@ -113,14 +133,14 @@ func parse(name, text string) (*script, error) {
 func (w *writer) newLog() (*writer, error) {
 	w.then = &script{
 		name: w.name, topicID: w.topicID + "-anew", limits: w.limits, options: w.options, replay: w.replay,
-		expect: archive.NewExpected(), control: map[int64]bool{},
+		expect: archive.NewExpected(), control: map[int64]bool{}, epochs: map[int64]int32{},
 	}
 	for collection, version := range w.known {
 		if err := w.then.expect.SetSchema(topic, 0, collection, schemaOf(collection, version)); err != nil {
 			return nil, err
 		}
 	}
-	return &writer{script: w.then, clock: w.clock, row: w.row, known: w.known}, nil
+	return &writer{script: w.then, clock: w.clock, row: w.row, known: w.known, epoch: w.epoch, ddl: map[int64]change{}}, nil
 }
 
 func (w *writer) line(text, verb string, args []string) error {
@@ -140,7 +160,7 @@ func (w *writer) line(text, verb string, args []string) error {
 		n, err := strconv.ParseInt(strings.Join(args, ""), 10, 64)
 		w.next += n
 		return err
-	case "poll", "free", "rewind", "ask-seal":
+	case "poll", "free", "rewind", "put-back", "ask-seal":
 		if verb == "poll" || verb == "free" {
 			st.n = 1 << 30
 		}
@@ -213,6 +233,7 @@ func (w *writer) write(verb string, args []string) error {
 	if verb == "create" || verb == "alter" {
 		w.known[m.collection] = m.version
 	}
+	w.ddl[w.next] = change{verb, m.collection}
 	switch {
 	case ok && m.id != 0:
 		w.sent = append(w.sent, r)
@@ -222,6 +243,9 @@ func (w *writer) write(verb string, args []string) error {
 			return fmt.Errorf("no bad record of kind %q", kind)
 		}
 	case verb == "repeat":
+		if back > len(w.sent) && w.cutBack { // it is lost
+			return nil
+		}
 		if back > len(w.sent) {
 			return fmt.Errorf("nothing to repeat")
 		}
@@ -230,7 +254,7 @@ func (w *writer) write(verb string, args []string) error {
 		return fmt.Errorf("no such line")
 	}
 	r.Topic, r.Offset, r.Timestamp = topic, w.next, w.clock
-	w.control[w.next] = verb == "control"
+	w.control[w.next], w.epochs[w.next] = verb == "control", w.epoch
 	w.records = append(w.records, r)
 	w.next = checkpoints.After(w.next)
 	return nil

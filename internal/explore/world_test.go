@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"flowgraph/checkpoints"
+	"flowgraph/flows"
 	"flowgraph/internal/archive"
 	"flowgraph/internal/membucket"
 	"flowgraph/sinks/binlog"
@@ -31,6 +33,7 @@ type world struct {
 	fetched int // records that some life has read
 	garbage *archive.Collector
 	early   bool // the next life is asked for a seal before it reads
+	olds    olds // under mu
 
 	mu       sync.Mutex
 	plan     plan // nil: everything works
@@ -45,7 +48,9 @@ type world struct {
 }
 
 func newWorld(s *script, replay int, p plan) *world {
-	return &world{whole: s, script: s, pool: &column.Pool{}, encoder: &binlog.Encoder{}, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
+	w := &world{whole: s, script: s, pool: &column.Pool{}, encoder: &binlog.Encoder{}, bucket: membucket.New(), began: time.Now(), replay: replay, plan: p}
+	w.bucket.After(w.keep)
+	return w
 }
 
 func (w *world) tell(format string, args ...any) {
@@ -156,8 +161,15 @@ func (w *world) alive() *life {
 		}
 		if l != nil {
 			w.tell("life %d ended: %v", l.number, l.err)
+			if errors.Is(l.err, checkpoints.ErrOlder) {
+				w.refused()
+			}
+			if errors.Is(l.err, flows.ErrCutBack) {
+				w.acceptCut()
+			}
 		}
 		if l = w.start(); l.ready() {
+			w.olds.putBack = false
 			if w.replay == 1 {
 				w.free(false) // before anything is committed
 			}
@@ -186,7 +198,11 @@ func (w *world) run() {
 		if w.script.then == nil {
 			break
 		}
-		w.newLog()
+		if w.script.then.cutBack {
+			w.loseEnd()
+		} else {
+			w.newLog()
+		}
 	}
 	w.finish()
 	if w.failure == "" {
@@ -217,7 +233,10 @@ func (w *world) step(s step) {
 // lets those go on and end that were held back.
 func (w *world) finish() {
 	w.tell("> to the end")
-	w.fetched = len(w.script.records)
+	w.mu.Lock()
+	w.produced = len(w.script.records)
+	w.mu.Unlock()
+	w.fetched = w.produced
 	done := false
 	for range attempts {
 		l := w.alive()
