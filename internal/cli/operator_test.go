@@ -11,6 +11,7 @@ import (
 
 	"flowgraph/checkpoints"
 	"flowgraph/internal/archive"
+	"flowgraph/internal/devstack"
 	"flowgraph/sinks"
 )
 
@@ -18,6 +19,7 @@ import (
 type operated struct {
 	t      *testing.T
 	env    []string
+	kafka  *devstack.Broker
 	broker string
 	bucket *sinks.Bucket
 	file   string
@@ -31,7 +33,8 @@ func newOperated(t *testing.T) *operated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operated{t: t, broker: broker(t), file: file}
+	b := embeddedBroker(t)
+	o := &operated{t: t, kafka: b, broker: b.Addr(), file: file}
 	o.bucket, o.env = aBucket(t)
 	o.env = append(o.env, "FLOWGRAPH_BROKERS="+o.broker, "FLOWGRAPH_TOPICS=/by-dev-.*/", "FLOWGRAPH_LISTEN=", "FLOWGRAPH_MEMORY_BUDGET=64MiB")
 	o.done("replay", file)

@@ -12,14 +12,16 @@ import (
 	"flowgraph/internal/testlog"
 )
 
-func broker(t *testing.T) string {
+func broker(t *testing.T) string { return embeddedBroker(t).Addr() }
+
+func embeddedBroker(t *testing.T) *devstack.Broker {
 	t.Helper()
 	b, err := devstack.StartBroker(devstack.BrokerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	return b.Addr()
+	return b
 }
 
 func TestAReplayedTopicRecordsAsTheSameFile(t *testing.T) {
