@@ -35,7 +35,7 @@ type sight struct {
 // watched asks one worker again and again.
 type watched struct {
 	client *webclient.Client
-	now    sight
+	now    sight // its own goroutine's alone while it watches
 	wake   chan struct{}
 
 	mu   sync.Mutex

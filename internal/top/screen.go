@@ -36,8 +36,8 @@ func Run(ctx context.Context, screen tcell.Screen, clients []*webclient.Client, 
 	defer quiet()
 
 	v := &view{selected: place{0, o.VChannel}}
-	for _, w := range f {
-		v.sights = append(v.sights, sight{worker: w.now.worker, address: w.now.address})
+	for i, w := range f {
+		v.sights = append(v.sights, sight{worker: i, address: w.client.Address()})
 	}
 	for {
 		f.show(v.selected)
@@ -74,8 +74,8 @@ func listen(screen tcell.Screen) (<-chan tcell.Event, func()) {
 
 // show has the figure of one vchannel asked for, and of no other.
 func (f fleet) show(p place) {
-	for _, w := range f {
-		if w.now.worker == p.worker {
+	for i, w := range f {
+		if i == p.worker {
 			w.show(p.vchannel)
 		} else {
 			w.show("")
