@@ -87,6 +87,17 @@ func claimed(b []byte, at int, claim uint64) []byte {
 	return append(binary.AppendUvarint(bytes.Clone(b[:at]), claim), b[at+1:]...)
 }
 
+// A stack that is full ends the process, and nothing can recover from it.
+func TestAFooterIsNotNestedForEver(t *testing.T) {
+	h := head{meta: meta, field: 100, kind: types[4].Type, event: InsertEvent}
+	for _, one := range []byte{1<<4 | thriftStruct, 1<<4 | thriftList} { // of lists in lists
+		footer := bytes.Repeat([]byte{one}, 16<<20)
+		if _, err := Read(assembled(h, "", []byte(parquetMagic), footer)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%#x: %v", one, err)
+		}
+	}
+}
+
 // Rows that are alike take a few bytes, however many they are said to be.
 func TestAColumnExpandsUpToItsLimit(t *testing.T) {
 	var e Encoder
