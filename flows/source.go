@@ -19,9 +19,9 @@ const (
 	littleBytes = 32 << 10
 )
 
-// source emits what the mailbox holds, a little of it at most once in a while,
-// Idle batches while it holds nothing, and one Drain batch as its last element on a graceful stop. It implements
-// streams.Source.
+// source emits what the mailbox holds, a little of it only once in a while,
+// Idle batches while it holds nothing, and one Drain batch as its last element
+// on a graceful stop. It implements streams.Source.
 type source struct {
 	ctx     context.Context // kill: it emits nothing more
 	stop    context.Context // drain
