@@ -70,6 +70,7 @@ type check struct {
 	partial bool
 	atOnce  int                              // entries compared together
 	read    func(rows int64)                 // called after each flush, with its rows; may be nil
+	counted func()                           // called for each object that is listed; may be nil
 	fresh   map[string]*checkpoints.Document // as they were read later, by vchannel
 	refs    map[checkpoints.SegmentRef]*references
 	left    map[string]int64 // manifests of what has left the documents, by vchannel

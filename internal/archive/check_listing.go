@@ -22,6 +22,9 @@ func (c *check) listings(ctx context.Context) error {
 			if err := c.listed(ctx, info); err != nil {
 				return err
 			}
+			if c.counted != nil {
+				c.counted()
+			}
 		}
 	}
 	return nil

@@ -28,7 +28,8 @@ type VerifyOptions struct {
 	Dir         string // of temporary files
 	AtOnce      int    // rows in memory; 0: a million, about 150 MB
 	// Progress tells how many records of the log, then how many rows and
-	// deletes of the bucket are read; a total of 0 is unknown. It may be nil.
+	// deletes of the bucket are read, then how many objects are listed; a total
+	// of 0 is unknown. It may be nil.
 	Progress func(stage string, done, total int64)
 }
 
@@ -96,6 +97,11 @@ func (v *verification) readLog(ctx context.Context) error {
 		v.read = func(rows int64) {
 			done += rows
 			v.told("stored rows", done, total)
+		}
+		objects := int64(0)
+		v.counted = func() {
+			objects++
+			v.told("listed objects", objects, 0)
 		}
 	}
 	return want.rows.err

@@ -44,7 +44,13 @@ func TestVerifyFindsFaultsWhereThereAreNone(t *testing.T) {
 			r := recorded(t, name)
 			want := r.expected(t)
 			for _, o := range []archive.VerifyOptions{{}, {Complete: true}, {Complete: true, AtOnce: 1}} {
+				told := map[string]int64{}
+				o.Progress = func(stage string, done, _ int64) { told[stage] = done }
 				report := verify(t, r.broker, r.bucket, o)
+				if told["stored rows"] != report.Rows+report.Deletes || told["listed objects"] < report.Objects {
+					t.Errorf("told of %v, the report of %d objects: %s", told, report.Objects, report)
+				}
+				o.Progress = nil // it is no text for a failure
 				if report.Err() != nil || report.Rows != want.Rows || report.Deletes != want.Deletes || report.Unread != 0 || report.Pending != 0 {
 					t.Errorf("%+v, expected %d rows and %d deletes: %s", o, want.Rows, want.Deletes, report)
 				}
