@@ -59,7 +59,9 @@ func (h *history) cut() {
 	if h.sent > n && h.rng.IntN(2) == 0 {
 		h.say("repeat back=1")
 	}
-	h.sent, h.open = 0, nil
+	if h.sent = 0; h.rng.IntN(2) == 0 {
+		h.open = nil // else one that is open ends behind the cut, or its beginning is lost
+	}
 }
 
 func (h *history) create() {
