@@ -34,9 +34,11 @@ var phases = [][]string{
 	{"verify", "record"},
 	{
 		"inspect", "binlog", "collections", "export", "restore --dry-run", "gc", "gc --expire-dropped --delete",
-		"rewind --to", "rewind --beginning", "accept-log",
+		"rewind --to", "rewind --beginning", "accept-log of a topic made anew",
 	},
 	{"gc --delete"},
+	{"accept-document"},
+	{"accept-log of a log that was cut back"},
 }
 
 // trials are all commands, by the names that the README gives them.
@@ -62,7 +64,13 @@ func (b *bounds) trials() map[string]trial {
 		"gc --delete":                  {args: []string{"gc", "--delete"}, prepare: b.litter, achieved: func() { b.holds(false) }},
 		"rewind --to":                  {args: []string{"rewind", "--vchannel=" + firstTopic + "-0", "--yes"}, more: b.held},
 		"rewind --beginning":           {args: []string{"rewind", "--vchannel=" + firstTopic + "-0", "--beginning", "--yes"}},
-		"accept-log":                   {args: []string{"accept-log", "--vchannel=" + secondTopic + "-0", "--yes"}, prepare: func() { b.remade(secondTopic) }},
+		"accept-document":              {args: []string{"accept-document", "--vchannel=" + firstTopic + "-0", "--yes"}, prepare: b.older, achieved: b.agrees},
+		"accept-log of a topic made anew": {
+			args: []string{"accept-log", "--vchannel=" + secondTopic + "-0", "--yes"}, prepare: func() { b.remade(secondTopic) },
+		},
+		"accept-log of a log that was cut back": {
+			args: []string{"accept-log", "--vchannel=" + firstTopic + "-0", "--yes"}, prepare: b.cutBack, achieved: b.goesOn,
+		},
 	}
 }
 
@@ -91,11 +99,7 @@ func (b *bounds) holds(want bool) {
 
 // held is an offset to which may be rewound.
 func (b *bounds) held() []string {
-	doc, _, err := checkpoints.Load(b.t.Context(), b.bucket("files"), firstTopic+"-0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return []string{fmt.Sprintf("--to=%d", doc.ReadFrom.Offset)}
+	return []string{fmt.Sprintf("--to=%d", b.document().ReadFrom.Offset)}
 }
 
 // expired holds that dropped collections are gone, and marked as that.
@@ -134,6 +138,8 @@ func lacks(command, less string) string {
 		return "(get|stat) " + refused
 	case "put", "remove":
 		return less + " " + refused
+	case "take out":
+		return "remove " + refused
 	case "mark":
 		return "put expired/" + refused
 	case "try":

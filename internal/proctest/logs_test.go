@@ -5,7 +5,6 @@ package proctest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -196,15 +195,9 @@ func cutBack(a *apart) {
 	if !ok {
 		a.t.Skip("only with a real broker")
 	}
-	dir := filepath.Join(r.dir, "kafka", "data", a.topic+"-0")
-	file := filepath.Join(dir, fmt.Sprintf("%020d.log", 0))
 	a.write(200)
 	a.toTheEnd(0)
-	kept, err := os.Stat(file)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	cut := a.end()
+	kept, cut := r.logSize(a.topic), a.end()
 	a.write(200)
 	a.toTheEnd(0)
 	stored := a.end()
@@ -212,19 +205,7 @@ func cutBack(a *apart) {
 	waits := a.worker("waits", a.args("--topics="+a.topic+":0")...)
 	await(a.t, saying("it does not claim"), func() bool { return waits.logged("\"claimed\"") })
 	waits.signal(syscall.SIGSTOP)
-	r.killBroker()
-	if err := os.Truncate(file, kept.Size()); err != nil {
-		a.t.Fatal(err)
-	}
-	for _, made := range []string{"*index", "*.snapshot"} { // the broker makes them again
-		names, _ := filepath.Glob(filepath.Join(dir, made))
-		for _, n := range names {
-			if err := os.Remove(n); err != nil {
-				a.t.Fatal(err)
-			}
-		}
-	}
-	r.startBroker()
+	r.loseEnd(a.topic, kept)
 	grown := int64(0)
 	for ; grown <= stored+100; grown = a.end() {
 		a.write(100)

@@ -5,6 +5,7 @@ package proctest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -87,6 +88,40 @@ func (r *real) startBroker() {
 		}
 		return client.Ping(ctx) == nil
 	})
+}
+
+// logFile is where the broker has the only partition of a topic.
+func (r *real) logFile(topic string) string {
+	return filepath.Join(r.dir, "kafka", "data", topic+"-0", fmt.Sprintf("%020d.log", 0))
+}
+
+// logSize is what loseEnd may cut a topic's log back to, later.
+func (r *real) logSize(topic string) int64 {
+	r.t.Helper()
+	info, err := os.Stat(r.logFile(topic))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// loseEnd lets the broker lose the end of its log, as a machine does that had
+// not written it to its disk.
+func (r *real) loseEnd(topic string, size int64) {
+	r.t.Helper()
+	r.killBroker()
+	if err := os.Truncate(r.logFile(topic), size); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, made := range []string{"*index", "*.snapshot"} { // the broker makes them again
+		names, _ := filepath.Glob(filepath.Join(filepath.Dir(r.logFile(topic)), made))
+		for _, n := range names {
+			if err := os.Remove(n); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
+	r.startBroker()
 }
 
 func (r *real) startStore() {
