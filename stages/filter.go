@@ -53,7 +53,7 @@ func NewFilter(doc *checkpoints.Document, lookup Lookup) *Filter {
 		segments: newRecent[known](), remember: rememberedSegments, places: map[place]ends{}, drops: map[place]int64{}, schemas: map[int64]int64{},
 	}
 	for id, s := range doc.Segments {
-		f.segments.put(id, known{place{s.Collection, s.Partition}, s.End.Offset, s.State >= checkpoints.Flushed})
+		f.segments.put(id, known{place{s.Collection, s.Partition}, doc.EndOf(s).Offset, s.State >= checkpoints.Flushed})
 	}
 	for id, c := range doc.Collections {
 		f.schemas[id] = c.SchemaOffset
