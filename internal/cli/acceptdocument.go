@@ -14,18 +14,7 @@ import (
 // AcceptDocumentCommand makes a bucket agree with a checkpoint document that is
 // older than what lies around it.
 type AcceptDocumentCommand struct {
-	BrokerFlags
-	S3Flags
-	VChannel string `name:"vchannel" help:"Whose document is gone on from, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Accept"`
-	Yes      bool   `help:"Do it." group:"Accept"`
-}
-
-// Validate refuses a command without brokers or bucket.
-func (c *AcceptDocumentCommand) Validate() error {
-	if err := c.BrokerFlags.Validate(); err != nil {
-		return err
-	}
-	return c.S3Flags.Validate()
+	AcceptFlags
 }
 
 // Run shows what would be done, and does it if told so. Stopped on the way it
@@ -36,38 +25,30 @@ func (c *AcceptDocumentCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	defer bucket.Close()
-	doc, err := loadDocument(p.Stop, bucket, c.VChannel)
+	d, err := c.look(p, bucket, log)
 	if err != nil {
 		return err
-	}
-	client, explain, err := c.connect(p, log, []string{doc.Topic})
-	if err != nil {
-		return err
-	}
-	l, err := flows.DescribeLog(p.Stop, client, doc.Topic, doc.Partition)
-	if err != nil {
-		return explain(err)
 	}
 	told := newProgress(p.Stderr, objectsSeen)
-	ahead, err := archive.FindAhead(p.Stop, watchedBucket{bucket, told.more}, doc)
+	ahead, err := archive.FindAhead(p.Stop, watchedBucket{bucket, told.more}, d.doc)
 	told.end()
 	if err != nil {
 		return err
 	}
-	missing := c.missing(doc, ahead)
-	c.show(p.Stdout, doc, ahead, missing)
-	if ahead.Nothing() && missing == 0 && doc.Unsettled == 0 && ahead.Epoch <= doc.Epoch {
+	missing := c.missing(d.doc, ahead)
+	c.show(p.Stdout, d.doc, ahead, missing)
+	if ahead.Nothing() && missing == 0 && d.doc.Unsettled == 0 && ahead.Epoch <= d.doc.Epoch {
 		_, err := fmt.Fprintln(p.Stdout, "The bucket agrees with the document: a worker goes on from it as it is.")
 		return err
 	}
-	if err := readable(doc, l, ahead); err != nil {
+	if err := readable(d.doc, d.log, ahead); err != nil {
 		return err
 	}
 	fmt.Fprint(p.Stdout, fencesText)
 	if !c.Yes {
 		return errNothingChanged
 	}
-	after, err := ahead.Accept(p.Kill, bucket, bucket, l.VChannel, bucket.Home())
+	after, err := ahead.Accept(p.Kill, bucket, bucket, d.log.VChannel, bucket.Home())
 	if err != nil {
 		return err
 	}

@@ -15,18 +15,7 @@ import (
 // AcceptLogCommand lets a vchannel go on with a log that is not the one it was:
 // its topic was created anew, or Kafka lost its end and gave the offsets again.
 type AcceptLogCommand struct {
-	BrokerFlags
-	S3Flags
-	VChannel string `name:"vchannel" help:"Whose log is another one now, named <topic>-<partition>." required:"" placeholder:"NAME" group:"Accept"`
-	Yes      bool   `help:"Do it." group:"Accept"`
-}
-
-// Validate refuses a command without brokers or bucket.
-func (c *AcceptLogCommand) Validate() error {
-	if err := c.BrokerFlags.Validate(); err != nil {
-		return err
-	}
-	return c.S3Flags.Validate()
+	AcceptFlags
 }
 
 // Run shows what would be done, and does it if told so. After an error it may
@@ -37,36 +26,33 @@ func (c *AcceptLogCommand) Run(p *Process, log zerolog.Logger) error {
 		return err
 	}
 	defer bucket.Close()
-	doc, err := loadDocument(p.Stop, bucket, c.VChannel)
+	d, err := c.look(p, bucket, log)
 	if err != nil {
 		return err
 	}
-	client, explain, err := c.connect(p, log, []string{doc.Topic})
-	if err != nil {
-		return err
+	if d.log.VChannel.TopicID != d.doc.TopicID {
+		return c.acceptNew(p, bucket, d)
 	}
-	l, err := flows.DescribeLog(p.Stop, client, doc.Topic, doc.Partition)
-	if err != nil {
-		return explain(err)
+	at, cut, err := flows.DescribeCut(p.Stop, d.client, d.log, d.doc)
+	switch {
+	case err != nil:
+		return d.explain(err)
+	case !cut:
+		return sameLog(d.doc)
 	}
-	if l.VChannel.TopicID == doc.TopicID {
-		at, cut, err := flows.DescribeCut(p.Stop, client, l, doc)
-		switch {
-		case err != nil:
-			return explain(err)
-		case !cut:
-			return sameLog(doc)
-		}
-		return c.acceptCut(p, bucket, l, doc, at)
-	}
-	c.show(p.Stdout, doc, l)
+	return c.acceptCut(p, bucket, d.log, d.doc, at)
+}
+
+// acceptNew goes on with the log of a topic that was created anew.
+func (c *AcceptLogCommand) acceptNew(p *Process, bucket *sinks.Bucket, d dispute) error {
+	c.show(p.Stdout, d.doc, d.log)
 	if !c.Yes {
 		return errNothingChanged
 	}
 	compound := func(ctx context.Context, s *checkpoints.Segment, meta map[string]string) error {
 		return sinks.PutCompound(ctx, bucket, s, meta)
 	}
-	after, err := checkpoints.AcceptLog(p.Kill, bucket, l.VChannel, l.Start, compound)
+	after, err := checkpoints.AcceptLog(p.Kill, bucket, d.log.VChannel, d.log.Start, compound)
 	if err != nil {
 		return err
 	}
