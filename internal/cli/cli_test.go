@@ -19,7 +19,8 @@ type result struct {
 
 func flowgraph(t *testing.T, env []string, args ...string) result {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs both // of all flows
 	err := cli.Main(cli.Process{
 		Args: args, Environ: env, Stdout: &out, Stderr: &errs, Stop: t.Context(), Kill: t.Context(),
 	})

@@ -209,7 +209,7 @@ func briefly(t *testing.T, env []string, args ...string) string {
 	return out.String()
 }
 
-// both keeps what two streams are written.
+// both keeps what several write, streams or flows.
 type both struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
