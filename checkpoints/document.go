@@ -37,7 +37,7 @@ type Document struct {
 	// surroundings have, or the other way round; "": not known.
 	Home string `json:"home,omitempty"`
 	// Unsettled is the epoch of a document that is being accepted as it is
-	// (AcceptDocument): what lies ahead of it is not all removed yet; 0: none is.
+	// (accept-document): what lies ahead of it is not all removed yet; 0: none is.
 	Unsettled int64 `json:"unsettled,omitempty"`
 	// Manifests is how many segments of this log have left for manifests; nil:
 	// a release that does not count has claimed since the log began.
@@ -136,7 +136,7 @@ type Segment struct {
 	PKField    int64    `json:"pk_field,omitempty"`   // primary key, whose statistics every flush has; 0: none written
 	Logs       []Log    `json:"logs,omitempty"`       // one a flush
 	Chunks     []string `json:"chunks,omitempty"`     // log IDs that name folded chunks, oldest first
-	Generation int      `json:"generation,omitempty"` // of the log, when the segment ended: see Document.EndOf
+	Generation int      `json:"generation,omitempty"` // how often the log had been cut back when the segment ended: above a later cut its end says nothing
 }
 
 // Log is one flush of a segment: every field's file has the same log ID.
@@ -173,7 +173,7 @@ type Event struct {
 	// Given marks a creation that the log does not hold: it stands at the first
 	// row that was met, and older rows are not known.
 	Given bool `json:"given,omitempty"`
-	// Generation of the log that the offset is of.
+	// Generation is how often the log had been cut back when the event was read.
 	Generation int `json:"generation,omitempty"`
 }
 

@@ -64,7 +64,7 @@ func TestTheReferenceTellsWhatLiesInTheBucket(t *testing.T) {
 		"the documents first, then the manifests; a segment in both counts once, and the manifest is right.\n" +
 		"IDs and timestamps beyond 2^53 are in quotes, since many readers of JSON would round them.\n" +
 		"A release reads versions up to its own (" + strconv.Itoa(checkpoints.Version) + ", and of documents whose log was cut back " + strconv.Itoa(checkpoints.Version+1) + ") and refuses a newer one.\n" +
-		"Once a log was cut back, events and bad records of its generation n lie under `<topic ID>.n`.\n")
+		"Of a log that was cut back n times (its *generation*) events and bad records lie under `<topic ID>.n`.\n")
 	doc := parsePackage(t, "checkpoints")
 	for _, name := range []string{"Document", "Position", "Beginning", "CutBack", "Collection", "Partition", "Drop", "Segment", "Log", "manifestFile", "Chunk", "eventFile", "Event"} {
 		b.WriteString(doc.section(t, name, titles[name]))
