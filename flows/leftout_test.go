@@ -45,6 +45,8 @@ func TestAVChannelThatLeavesOutEverythingLooksWell(t *testing.T) {
 	l.stop()
 	walTick(now<<1+1, 80*time.Second)
 	l = w.start().until(0, 7)
-	until(t, "it is over", func() bool { return l.metric("flowgraph_vchannel_left_out_seconds") == 0 && l.Status()[0].LeftOut == nil })
+	until(t, "it is over", func() bool {
+		return l.metric("flowgraph_vchannel_left_out_seconds") == 0 && l.Status()[0].LeftOut == nil
+	})
 	l.stop()
 }
