@@ -61,36 +61,83 @@ const (
 	badEvery = 10 * time.Second
 )
 
-// run is one life of a flow while its pipeline works.
+// run is one life of a flow: what it has claimed, and what it works with.
 type run struct {
-	ctx  context.Context
-	fail context.CancelCauseFunc
+	ctx     context.Context
+	fail    context.CancelCauseFunc
+	store   *checkpoints.Store
+	doc     *checkpoints.Document // as claimed
+	from    checkpoints.Position  // where reading begins
+	mailbox *Mailbox
+	tracker *checkpoints.Tracker
 }
 
 // Run claims the vchannel, reads it until stop or ctx ends or something
 // fails, and returns when everything is closed. A graceful stop flushes and
 // commits everything and returns nil; ctx is the kill.
 func (f *Flow) Run(ctx, stop context.Context) error {
+	r, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	account := &Account{budget: f.Budget}
+	defer account.close()
+	r.mailbox = newMailbox(account)
+	defer r.mailbox.end()
+	options := f.Options
+	options.Compound = f.Sink.Compound
+	options.Committed = func(c checkpoints.Commit) { f.committed(c, r.doc.Epoch) }
+	r.tracker = checkpoints.NewTracker(r.store, r.doc, f.Pace, options)
+	f.Status.running(r.doc, r.tracker, r.mailbox)
+
+	r.ctx, r.fail = context.WithCancelCause(ctx)
+	defer r.fail(nil)
+	committing, stopCommitting := context.WithCancel(r.ctx)
+	var commits sync.WaitGroup
+	commits.Go(func() {
+		if err := r.tracker.Run(committing); committing.Err() == nil || !errors.Is(err, context.Canceled) {
+			r.fail(fmt.Errorf("%w: %w", errCommit, err))
+		}
+	})
+	f.tell(checkpoints.Told{Seek: r.doc.Seek, Epoch: r.doc.Epoch, Sequence: r.doc.Sequence})
+	f.Ready(r.from, r.mailbox)
+	err = f.pipe(r, stop)
+	stopCommitting()
+	commits.Wait()
+	if cause := context.Cause(r.ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.tracker.Flush(r.ctx); err != nil {
+		return fmt.Errorf("%w: %w", errCommit, err)
+	}
+	return nil
+}
+
+// open claims the vchannel and holds what its document says against the log.
+func (f *Flow) open(ctx context.Context) (*run, error) {
 	start, end, err := f.Bounds(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
+		return nil, fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
 	}
 	store, doc, err := f.claim(ctx, start)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if doc.Covered().Offset > end {
 		// The owner before may have read on between our question and our claim.
 		if start, end, err = f.Bounds(ctx); err != nil {
-			return fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
+			return nil, fmt.Errorf("%w: bounds of the log: %w", errClaim, err)
 		}
 	}
 	from, err := f.begin(doc, start, end)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := f.sameLog(ctx, furthest(doc)); err != nil {
-		return fmt.Errorf("%w: %w", errClaim, err)
+		return nil, fmt.Errorf("%w: %w", errClaim, err)
 	}
 	f.Status.logStart.Store(start)
 	f.Status.logEnd.Store(end)
@@ -100,67 +147,31 @@ func (f *Flow) Run(ctx, stop context.Context) error {
 	f.Status.read.Store(from.Offset)
 	f.Log.Info().Str("vchannel", f.VChannel.Name()).Int64("epoch", doc.Epoch).Int64("from", from.Offset).
 		Int64("seek", doc.Seek.Offset).Int64("log_end", end).Msg("claimed")
-	account := &Account{budget: f.Budget}
-	defer account.close()
-	mailbox := newMailbox(account)
-	defer mailbox.end()
-
-	options := f.Options
-	options.Compound = f.Sink.Compound
-	options.Committed = func(c checkpoints.Commit) { f.committed(c, doc.Epoch) }
-	tracker := checkpoints.NewTracker(store, doc, f.Pace, options)
-	f.Status.running(doc, tracker, mailbox)
-
-	runCtx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	r := &run{ctx: runCtx, fail: fail}
-	committing, stopCommitting := context.WithCancel(runCtx)
-	var commits sync.WaitGroup
-	commits.Go(func() {
-		if err := tracker.Run(committing); committing.Err() == nil || !errors.Is(err, context.Canceled) {
-			fail(fmt.Errorf("%w: %w", errCommit, err))
-		}
-	})
-	f.tell(checkpoints.Told{Seek: doc.Seek, Epoch: doc.Epoch, Sequence: doc.Sequence})
-	f.Ready(from, mailbox)
-	err = f.pipe(r, stop, store, doc, from, mailbox, tracker)
-	stopCommitting()
-	commits.Wait()
-	if cause := context.Cause(runCtx); cause != nil {
-		return cause
-	}
-	if err != nil {
-		return err
-	}
-	if err := tracker.Flush(runCtx); err != nil {
-		return fmt.Errorf("%w: %w", errCommit, err)
-	}
-	return nil
+	return &run{store: store, doc: doc, from: from}, nil
 }
 
 // pipe wires the stages and blocks until the last cut is stored or given up.
-func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc *checkpoints.Document,
-	from checkpoints.Position, mailbox *Mailbox, tracker *checkpoints.Tracker) error {
-	account := mailbox.account
+func (f *Flow) pipe(r *run, stop context.Context) error {
+	doc, account := r.doc, r.mailbox.account
 	config := f.Buffer
-	config.Names = store.Names()
+	config.Names = r.store.Names()
 	buffer, err := stages.NewBuffer(doc, config)
 	if err != nil {
 		return err
 	}
-	decoder := stages.NewDecoder(from)
+	decoder := stages.NewDecoder(r.from)
 	told := f.Log.Sample(&zerolog.BurstSampler{Burst: badTold, Period: badEvery})
 	filter := stages.NewFilter(doc, func(ctx context.Context, refs []checkpoints.SegmentRef) (map[int64]checkpoints.Known, error) {
 		return checkpoints.LookupSegments(ctx, f.Sink.Bucket, doc, refs)
 	})
 	sink := sinks.NewSink(r.ctx, f.Sink, sinks.Config{
-		VChannel: f.VChannel, Generation: doc.Generation(), Meta: store.Meta(), Ack: tracker.Ack, Fail: r.fail,
+		VChannel: f.VChannel, Generation: doc.Generation(), Meta: r.store.Meta(), Ack: r.tracker.Ack, Fail: r.fail,
 		Done: func(rep sinks.Report) {
 			account.add(&account.flushing, -rep.Cut.Bytes)
 			account.unstored.done(rep.Cut.Seq)
 			f.Metrics.cut(rep)
 			f.Status.landed(rep)
-			f.Status.happened(rep, tracker.Names)
+			f.Status.happened(rep, r.tracker.Names)
 			for i := 0; rep.Stored && i < len(rep.Cut.Bad); i++ {
 				bad := &rep.Cut.Bad[i]
 				told.Warn().Str("vchannel", f.VChannel.Name()).Int64("offset", bad.Record.Offset).
@@ -169,11 +180,11 @@ func (f *Flow) pipe(r *run, stop context.Context, store *checkpoints.Store, doc 
 		},
 	})
 
-	f.newSource(r, stop, mailbox, from, furthest(doc)).
+	f.newSource(r, stop).
 		Via(lift(r, "decode", f.decoded(decoder))).
 		Via(lift(r, "ddl split", stages.Splitter{}.Step)).
 		Via(lift(r, "position filter", filter.Step)).
-		Via(lift(r, "segment buffer", accounted(buffer, mailbox, f.Status))).
+		Via(lift(r, "segment buffer", accounted(buffer, r.mailbox, f.Status))).
 		To(sink)
 	return nil
 }

@@ -36,9 +36,9 @@ type source struct {
 
 var _ streams.Source = (*source)(nil)
 
-func (f *Flow) newSource(r *run, stop context.Context, m *Mailbox, from, stored checkpoints.Position) *source {
+func (f *Flow) newSource(r *run, stop context.Context) *source {
 	s := &source{
-		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: m, until: f.Until, next: from, same: f.succession(stored), out: make(chan any),
+		ctx: r.ctx, fail: r.fail, stop: stop, mailbox: r.mailbox, until: f.Until, next: r.from, same: f.succession(furthest(r.doc)), out: make(chan any),
 	}
 	if s.until < 0 {
 		s.enough = littleBytes
