@@ -22,7 +22,8 @@ func slow(more ...string) []string {
 }
 
 // filled writes so many records and then a bad one into each log: once that
-// lies in quarantine the worker has read everything before it.
+// lies in quarantine the worker has read everything before it. It is no younger
+// than the rest, or the segments would be sealed for idleness.
 func (w *world) filled(records int64) {
 	w.t.Helper()
 	cfg := w.generated(map[string]int32{"traffic": 2})
@@ -36,7 +37,7 @@ func (w *world) filled(records int64) {
 	}
 	defer client.Close()
 	for _, l := range cfg.Logs {
-		r := &kgo.Record{Topic: l.Topic, Partition: l.Partition, Value: []byte("\x00the last record")}
+		r := &kgo.Record{Topic: l.Topic, Partition: l.Partition, Timestamp: cfg.Start, Value: []byte("\x00the last record")}
 		if err := client.ProduceSync(w.t.Context(), r).FirstErr(); err != nil {
 			w.t.Fatal(err)
 		}
