@@ -73,6 +73,36 @@ func life(t *testing.T, broker *devstack.Broker, m *membucket.Bucket, puts int64
 	})
 }
 
+// A claim that is killed behind its document has left no mark, which is no
+// fault of the bucket; a document that was committed has one.
+func TestAClaimThatWasBrokenOffIsADamagedBucket(t *testing.T) {
+	m := membucket.New()
+	v := checkpoints.VChannel{Topic: "dml", TopicID: "topic-id"}
+	m.Before(func(_ context.Context, c membucket.Call) error {
+		if c.Op == membucket.Put && c.Key == checkpoints.BornKey(v.Name()) {
+			return errKill
+		}
+		return nil
+	})
+	store, doc, err := checkpoints.Claim(t.Context(), m, v, 0)
+	if !errors.Is(err, errKill) {
+		t.Fatal(err)
+	}
+	want, err := archive.Expect(func(yield func(recording.Record, error) bool) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := check(t, m, want, archive.CheckOptions{}); report.Err() != nil {
+		t.Errorf("after the claim: %s", report)
+	}
+	if _, err := store.Commit(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
+	if report := check(t, m, want, archive.CheckOptions{}); report.Err() == nil {
+		t.Errorf("a committed document without its mark: %s", report)
+	}
+}
+
 func TestAWorkerKilledAnywhereLeavesWhatItHasPersistedExact(t *testing.T) {
 	for seed := range uint64(2) {
 		path, total := generated(t, seed, 3000)
