@@ -101,7 +101,7 @@ func (c *check) logs(context.Context) error {
 		switch {
 		case v.Err != nil:
 			c.problem("%v", v.Err)
-		case !v.Born && v.Doc.Sequence > 0: // else its first claim was broken off, and the next one makes it
+		case !v.Born && (v.Doc.Epoch > 1 || v.Doc.Sequence > 0): // else its first claim was broken off, and the next one makes it
 			c.problem("%s is missing", checkpoints.BornKey(v.Name))
 		}
 	}
