@@ -14,7 +14,7 @@ import (
 // has ended can never be referred to any more and are counted; any other is
 // wrong.
 func (c *check) listings(ctx context.Context) error {
-	for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", manifestPrefix} {
+	for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", checkpoints.ManifestPrefix} {
 		for info, err := range c.archive.bucket.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -31,7 +31,7 @@ func (c *check) listings(ctx context.Context) error {
 }
 
 func (c *check) listed(ctx context.Context, info checkpoints.Info) error {
-	if r, chunk, ok := parseManifestKey(info.Key); ok && strings.HasPrefix(info.Key, manifestPrefix) {
+	if r, chunk, ok := checkpoints.ParseManifestKey(info.Key); ok && strings.HasPrefix(info.Key, checkpoints.ManifestPrefix) {
 		if chunk == "" { // all manifests were read
 			return nil
 		}

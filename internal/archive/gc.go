@@ -100,7 +100,7 @@ func NewCollector(ctx context.Context, b checkpoints.Bucket, o GarbageOptions) (
 			return nil, err
 		}
 	}
-	for s, err := range ordered(ctx, gets, a.manifestKeys(ctx, manifestPrefix), g.manifest) {
+	for s, err := range ordered(ctx, gets, a.manifestKeys(ctx, checkpoints.ManifestPrefix), g.manifest) {
 		if err := g.refer(s, err); err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (g *Collector) logs(ctx context.Context, s *Segment) (referring, error) {
 }
 
 func (g *Collector) manifest(ctx context.Context, key string) (referring, error) {
-	r, _, _ := parseManifestKey(key)
+	r, _, _ := checkpoints.ParseManifestKey(key)
 	m, err := g.archive.manifest(ctx, key)
 	if err != nil {
 		return referring{ref: r}, err

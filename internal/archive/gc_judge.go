@@ -22,7 +22,7 @@ type candidate struct {
 // manifests, DDL events and quarantined records are no candidates ever.
 func (g *Collector) candidates(ctx context.Context) iter.Seq2[candidate, error] {
 	return func(yield func(candidate, error) bool) {
-		for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", manifestPrefix, probePrefix} {
+		for _, prefix := range []string{"insert_log/", "delta_log/", "stats_log/", checkpoints.ManifestPrefix, probePrefix} {
 			for info, err := range g.archive.bucket.List(ctx, prefix) {
 				if err != nil {
 					yield(candidate{}, err)
@@ -42,9 +42,9 @@ func (g *Collector) candidate(prefix string, info checkpoints.Info) (c candidate
 	switch prefix {
 	case probePrefix:
 		return g.probe(c, info)
-	case manifestPrefix:
+	case checkpoints.ManifestPrefix:
 		c.Kind = "chunk"
-		if r, c.log, ok = parseManifestKey(info.Key); ok && c.log == "" {
+		if r, c.log, ok = checkpoints.ParseManifestKey(info.Key); ok && c.log == "" {
 			return c, false
 		}
 	default:
@@ -52,7 +52,7 @@ func (g *Collector) candidate(prefix string, info checkpoints.Info) (c candidate
 	}
 	ref := g.refs[r]
 	switch {
-	case ok && prefix != manifestPrefix && g.expired[r.Collection]:
+	case ok && prefix != checkpoints.ManifestPrefix && g.expired[r.Collection]:
 		c.Expired = r.Collection
 		return c, g.o.VChannel == ""
 	case !ok || epochOf(c.log) == 0 && c.log != checkpoints.CompoundStats:

@@ -194,5 +194,5 @@ func (l *Live) partitionNames() string {
 
 // segmentsOf yields the segments of one collection.
 func (a *Archive) segmentsOf(ctx context.Context, collection int64) iter.Seq2[*Segment, error] {
-	return a.segments(ctx, fmt.Sprintf("%s%d/", manifestPrefix, collection), func(id int64) bool { return id == collection })
+	return a.segments(ctx, fmt.Sprintf("%s%d/", checkpoints.ManifestPrefix, collection), func(id int64) bool { return id == collection })
 }

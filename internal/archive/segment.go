@@ -5,8 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"flowgraph/checkpoints"
 )
@@ -24,15 +22,12 @@ type Segment struct {
 	Dropped        *checkpoints.Drop // of its partition or collection, the earlier; nil if alive
 }
 
-// manifestPrefix is where manifests and chunks lie.
-const manifestPrefix = "segments/"
-
 // Segments yields every segment of every vchannel once, by its manifest's
 // key. Documents are older than the listing, so where both know a segment the
 // manifest wins. A manifest that cannot be used is an error in its place; a
 // caller may go on behind it.
 func (a *Archive) Segments(ctx context.Context) iter.Seq2[*Segment, error] {
-	return a.segments(ctx, manifestPrefix, func(int64) bool { return true })
+	return a.segments(ctx, checkpoints.ManifestPrefix, func(int64) bool { return true })
 }
 
 // segments yields those of some collections, whose manifests have a prefix.
@@ -96,33 +91,11 @@ func (a *Archive) manifestKeys(ctx context.Context, prefix string) iter.Seq2[str
 				yield("", err)
 				return
 			}
-			if _, chunk, ok := parseManifestKey(info.Key); ok && chunk == "" && !yield(info.Key, nil) {
+			if _, chunk, ok := checkpoints.ParseManifestKey(info.Key); ok && chunk == "" && !yield(info.Key, nil) {
 				return
 			}
 		}
 	}
-}
-
-// parseManifestKey reads the key of a manifest, or of a chunk with its log ID.
-func parseManifestKey(key string) (r checkpoints.SegmentRef, chunk string, ok bool) {
-	parts := strings.Split(strings.TrimPrefix(key, manifestPrefix), "/")
-	if len(parts) != 3 {
-		return r, "", false
-	}
-	name, ok := strings.CutSuffix(parts[2], ".json")
-	if !ok {
-		return r, "", false
-	}
-	name, chunk, _ = strings.Cut(name, ".")
-	var errs [3]error
-	r.Collection, errs[0] = strconv.ParseInt(parts[0], 10, 64)
-	r.Partition, errs[1] = strconv.ParseInt(parts[1], 10, 64)
-	r.Segment, errs[2] = strconv.ParseInt(name, 10, 64)
-	want := checkpoints.ManifestKey(r.Collection, r.Partition, r.Segment)
-	if chunk != "" {
-		want = checkpoints.ChunkKey(r.Collection, r.Partition, r.Segment, chunk)
-	}
-	return r, chunk, errs == [3]error{} && key == want
 }
 
 // loaded is a manifest, or with an error what its key says.
@@ -132,7 +105,7 @@ type loaded struct {
 }
 
 func (a *Archive) manifest(ctx context.Context, key string) (loaded, error) {
-	r, _, _ := parseManifestKey(key)
+	r, _, _ := checkpoints.ParseManifestKey(key)
 	m, err := checkpoints.LoadManifest(ctx, a.bucket, r)
 	if err != nil {
 		return loaded{key: key}, err
